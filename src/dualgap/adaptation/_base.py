@@ -1,0 +1,84 @@
+"""What an adaptation rule is: every T iterations, from the state to a new estimate Delta."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap.constants import GRAM_LIMIT
+from dualgap.feasible import repair_is_free
+from dualgap.problem import Problem
+from dualgap.state import State
+
+
+def default_start(problem: Problem, Lam: float) -> float:
+    """Where the estimate of delta mu^2/n starts; the paper leaves it open.
+
+    The geometric mean of the smoothness Lam/gamma, above which it cannot lie, and of lambda,
+    below which it does not matter; without lambda, of 1e-6 of the smoothness.
+    """
+    smoothness = (Lam if Lam > 0 else 1.0) / problem.loss.gamma
+    low = max(problem.regularizer.penalised_strength, 1e-6 * smoothness)
+    return math.sqrt(smoothness * min(low, smoothness))
+
+
+@dataclass(frozen=True)
+class Rule(ABC):
+    """Base of the adaptation rules."""
+
+    name: ClassVar[str]
+    period: int
+    start: float | None
+
+    def _check(self) -> None:
+        if isinstance(self.period, bool) or not isinstance(self.period, int) or self.period < 1:
+            raise ValueError(f"period must be an integer of at least 1, got {self.period!r}.")
+        check.optional_real("start", self.start, low=0.0, strict=True)
+
+    @property
+    @abstractmethod
+    def theta_one(self) -> bool:
+        """Whether to extrapolate with theta = 1 (always valid) or with the theorem's theta."""
+
+    @abstractmethod
+    def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
+        """What to remember at the start."""
+
+    @abstractmethod
+    def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
+        """The new Delta, and what to remember."""
+
+
+def floor(problem: Problem) -> float | None:
+    """P* from the projected dual, for squared loss where P - D is infinite; None if too dear.
+
+    The printed rules compare gaps. Without regulariser D(y_t) = -inf, but for squared loss any
+    projected dual point attains P*.
+    """
+    from dualgap.certificate import certify_point
+
+    small = min(problem.n, problem.size) <= GRAM_LIMIT
+    if repair_is_free(problem) or not problem.loss.is_quadratic or not small:
+        return None
+    problem.constants.passes += min(problem.n, problem.size)
+    certificate = certify_point(problem, np.zeros(problem.size))
+    return certificate.dual if certificate.certified else None
+
+
+def first_gap(problem: Problem, s: State) -> dict[str, Any]:
+    """What the printed rules remember of the start: the floor, and the gap if it is finite."""
+    known = {"floor": floor(problem)}
+    gap = observed_gap(replace(s, memory=known))
+    return {**known, "gap_then": gap if 0.0 < gap < math.inf else None}
+
+
+def observed_gap(s: State) -> float:
+    """P - D, or P - P* where the floor is known, or what stands in for the gap."""
+    known = s.memory.get("floor")
+    return s.merit if known is None else s.primal - float(known)

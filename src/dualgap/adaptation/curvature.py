@@ -1,0 +1,65 @@
+"""The curvature rule (ours): the strong convexity that the data offer where the iterates move.
+
+Every T iterations, with dx = x - x_then, dz = A dx, ds = phi'(A x) - phi'(A x_then):
+
+    c = (sum_i q_i ds_i dz_i + sum_j l2_j dx_j^2)/|dx|^2 - lambda
+    Delta <- sqrt(Delta c)
+
+After a while dx lies along the slowest directions, and c is the strong convexity there. It takes
+no product with A (z is carried), no duality gap, no delta and no mu, so it serves losses with
+delta = 0 and problems without regulariser. c is a secant value: an estimate, never a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from dualgap.adaptation._base import Rule
+from dualgap.problem import Problem
+from dualgap.state import State
+
+
+@dataclass(frozen=True)
+class Curvature(Rule):
+    """The curvature rule.
+
+    Parameters
+    ----------
+    period : int
+        T, in iterations.
+    start : float, optional
+        First estimate of delta mu^2/n; see `default_start`.
+    """
+
+    period: int = 4
+    start: float | None = None
+
+    name: ClassVar[str] = "curvature"
+    theta_one: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        self._check()
+
+    def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
+        """The first point."""
+        return {"x_then": s.x, "z_then": s.z}
+
+    def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
+        """Move halfway, on a log scale, to the curvature seen since the last time."""
+        here = {"x_then": s.x, "z_then": s.z}
+        dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
+        moved = float(dx @ dx)
+        if moved <= 1e-24 * float(s.x @ s.x) or moved == 0.0:  # rounding, not curvature
+            return s.Delta, here
+        loss, b = problem.loss, problem.b
+        ds = loss.grad(s.z, b) - loss.grad(s.memory["z_then"], b)
+        l2 = problem.regularizer.l2
+        c = (problem.mean(ds * dz) + float(l2 @ (dx * dx))) / moved
+        c -= problem.regularizer.penalised_strength
+        smoothness = s.Lam / loss.gamma
+        c = min(max(c, 1e-10 * smoothness), smoothness)
+        return math.sqrt(s.Delta * c), here

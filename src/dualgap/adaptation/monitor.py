@@ -1,0 +1,62 @@
+"""The monitor: no estimate is trusted for longer than progress lasts.
+
+An estimate Delta that is too large makes BPD slow, or, with theta < 1 or the longer dual-free
+steps, may keep it from converging. The monitor remembers the best point (least merit: the gap, or
+what stands in for it where the gap is infinite). If the merit has grown a thousandfold, or has found no
+new best for many times the period that the present estimate predicts, it rolls back: to the best
+point, to a tenth of the estimate. After five roll-backs it gives up tuning and stays with the
+parameters that need no estimate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dualgap.problem import Problem
+from dualgap.state import State
+
+if TYPE_CHECKING:
+    from dualgap.algorithms._batch import Algorithm
+
+PATIENCE = 20.0
+"""In units of sqrt(condition number): one such unit is the time scale of an accelerated method."""
+GROWTH = 1e3
+GIVE_UP = 5
+AT_ROUNDING = 1e-13
+"""A gap below this fraction of P moves at random."""
+
+
+def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[State, bool]:
+    """Roll back if progress has stopped; also say whether tuning goes on."""
+    memory: Mapping[str, Any] = s.memory
+    rollbacks = int(memory.get("rollbacks", 0))
+    tuning = rollbacks < GIVE_UP
+    merit = s.merit
+    best = memory.get("best_merit", math.inf)
+    if merit < best:
+        kept = {"best_merit": merit, "best_t": s.t, "best": (s.x, s.y, s.z, s.u, s.v)}
+        return replace(s, memory={**memory, **kept}), tuning
+    if not tuning or not math.isfinite(best):
+        return s, tuning
+    m = problem.regularizer.penalised_strength + s.Delta
+    patience = 30.0 + PATIENCE * math.sqrt(s.Lam / (problem.loss.gamma * m))
+    lost = not math.isfinite(merit) or merit > GROWTH * best
+    if not lost and s.t - memory["best_t"] <= patience:
+        return s, tuning
+    if best <= AT_ROUNDING * problem.scale(s.primal):
+        return s, tuning
+    x, y, z, u, v = memory["best"]
+    last = rollbacks + 1 == GIVE_UP
+    Delta = 0.0 if last else 0.1 * s.Delta
+    steps = algorithm.steps(problem, s.Lam, Delta)
+    fresh = {"rollbacks": rollbacks + 1, "best_t": s.t, "x_then": x, "z_then": z, "gap_then": None}
+    new = replace(
+        s, x=x, y=y, z=z, zt=z, u=u, v=v, Delta=Delta, steps=steps,
+        primal=problem.primal(x, z), memory={**memory, **fresh},
+    )  # fmt: skip
+    from dualgap.algorithms._batch import with_dual
+
+    return with_dual(problem, new), tuning and not last

@@ -1,0 +1,62 @@
+"""The algorithms by name; each file reads next to the paper."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from dualgap._names import lookup
+from dualgap.algorithms._batch import Algorithm, Start
+from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
+from dualgap.algorithms.agd import AGD
+from dualgap.algorithms.bpd import BPD, OptBPD
+from dualgap.algorithms.df_bpd import DFBPD
+from dualgap.problem import Problem
+
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    cls.name: cls for cls in (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
+}
+
+__all__ = [
+    "ADFBPD",
+    "AGD",
+    "ALGORITHMS",
+    "BPD",
+    "DFBPD",
+    "AdaBPD",
+    "Algorithm",
+    "OptBPD",
+    "Start",
+    "as_algorithm",
+    "choose",
+]
+
+
+def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> Algorithm:
+    """Turn a name into an algorithm with its default options; an algorithm stays itself."""
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if not isinstance(algorithm, str):
+        raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
+    if algorithm == "auto":
+        return choose(problem)
+    known: dict[str, type[Algorithm]] = {"auto": AdaBPD, **ALGORITHMS}
+    return lookup("algorithm", algorithm, known)()
+
+
+def choose(problem: Problem) -> Algorithm:
+    """What ``algorithm="auto"`` runs: Ada-BPD where the dual prox is a formula, else ADF-BPD."""
+    return ADFBPD() if problem.loss.name in ("logistic", "strong_logistic") else AdaBPD()
+
+
+def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:
+    """Set the options that were given; one that the algorithm does not take is refused."""
+    given = {name: value for name, value in options.items() if value is not None}
+    known = {f.name for f in dataclasses.fields(algorithm)}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(
+                f"{name}={value!r} means nothing to algorithm={algorithm.name!r}, which takes "
+                f"{', '.join(sorted(known))}."
+            )
+    return dataclasses.replace(algorithm, **given)

@@ -1,0 +1,136 @@
+"""What the batch algorithms share: the start, the values P and D, the watch over Lam.
+
+A batch method carries z = A x and u = A'Qy. One iteration is one product with A and one with A';
+P(x) and D(y) then cost O(n + d), and extrapolation acts on z as it does on x:
+A x~ = z + theta (z - z_old).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.feasible import repair_free, repair_is_free
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+StepRule = Callable[[float, float], Steps]
+"""From (Lam, Delta) to (tau, sigma, theta)."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run starts: points and the notes the user should read."""
+
+    state: State
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Algorithm(ABC):
+    """Parameters, a start and a step; the driver does the rest."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first iteration."""
+
+    @abstractmethod
+    def step(self, problem: Problem, s: State) -> State:
+        """One iteration: one pass over the data."""
+
+    @abstractmethod
+    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+        """(tau, sigma, theta) for these constants."""
+
+
+def first_state(
+    algorithm: Algorithm,
+    problem: Problem,
+    x0: Array | None,
+    y0: Array | None,
+    *,
+    Lam: float,
+    Delta: float,
+    dual_free: bool = False,
+) -> State:
+    """Points that fit together: z = A x0, y from y0 or x0 or the loss, u = A'Qy, y = phi'(v)."""
+    loss, b = problem.loss, problem.b
+    x = np.zeros(problem.size) if x0 is None else x0
+    z = problem.predict(x) if x.any() else _constant_prediction(problem)
+    if y0 is not None:
+        y, v = y0, loss.conj_grad(y0, b)
+    else:
+        v = loss.start(b) if x0 is None else z
+        y = loss.grad(v, b)
+    u = problem.adjoint(y) if y.any() else np.zeros(problem.size)
+    if Lam <= 0.0:  # all rows are zero: any positive number will do
+        Lam = 1.0
+    state = State(
+        algorithm=algorithm.name,
+        t=0,
+        passes=0.0,
+        x=x,
+        y=y,
+        z=z,
+        zt=z,
+        u=u,
+        steps=algorithm.steps(problem, Lam, Delta),
+        Lam=Lam,
+        Delta=Delta,
+        primal=problem.primal(x, z),
+        dual=-np.inf,
+        v=v if dual_free else None,
+    )
+    return with_dual(problem, state)
+
+
+def _constant_prediction(problem: Problem) -> Array:
+    return np.zeros(problem.n) if problem.offset is None else problem.offset
+
+
+def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
+    """Fill in D(y), or what stands in for it where y cannot be made feasible for free.
+
+    ``conj`` is sum_i q_i (phi_i*(y_i) - y_i offset_i) if it is known already.
+    """
+    if repair_is_free(problem):
+        y, u = repair_free(problem, s.y, s.u)
+        if conj is None or y is not s.y:
+            conj = problem.conjugate_sum(y)
+        return replace(s, dual=-conj - problem.regularizer.conj(-u))
+    if conj is None:
+        conj = problem.conjugate_sum(s.y)
+    linear = s.z if problem.offset is None else s.z - problem.offset
+    smooth = s.primal - problem.regularizer.value(s.x)
+    mismatch = max(smooth + conj - problem.mean(s.y * linear), 0.0)
+    smoothness = s.Lam / problem.loss.gamma
+    tau = 1.0 / smoothness
+    mapping = (s.x - problem.regularizer.prox(s.x - tau * s.u, tau)) / tau
+    residual = float(mapping @ mapping)
+    return replace(s, mismatch=mismatch, residual=residual, smoothness=smoothness)
+
+
+def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> State:
+    """Raise Lam, and so shorten the steps, if this step showed it to be too small.
+
+    The theorems use Lam only through |A dx|_Q^2 <= Lam |dx|^2, and dx is known here.
+    """
+    dx, dz = s.x - old.x, s.z - old.z
+    moved = float(dx @ dx)
+    if moved <= 1e-16 * float(s.x @ s.x):  # rounding, not curvature
+        return s
+    seen = problem.mean(dz * dz) / moved
+    if seen <= s.Lam:
+        return s
+    Lam = 1.02 * seen
+    if s.steps.accelerating:
+        return replace(s, Lam=Lam, steps=replace(s.steps, tau=s.steps.tau * s.Lam / Lam))
+    return replace(s, Lam=Lam, steps=algorithm.steps(problem, Lam, s.Delta))

@@ -1,0 +1,113 @@
+"""Algorithm 2: Adaptive BPD (Ada-BPD), and ADF-BPD, the same around the dual-free step.
+
+Start with an estimate Delta of delta mu^2/n and the parameters it gives.  For t = 0, 1, 2, ...
+
+    1.-3.  one iteration of Algorithm 1 (ADF-BPD: of Algorithm 6)
+    4.     every T iterations: (tau, sigma, theta) <- BPD-Adapt
+
+BPD-Adapt is Algorithm 3 (`adaptation.Simple`), Algorithm 4 (`adaptation.Robust`) or the curvature
+rule (`adaptation.Curvature`, the default). Between 3 and 4 a monitor looks on: where progress
+stops it goes back to the best point and to safer parameters (`adaptation.monitor`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.adaptation import Curvature, Rule, default_start
+from dualgap.adaptation.monitor import watch_progress
+from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam
+from dualgap.algorithms.bpd import bpd_step, data_strong_convexity, require_dual_prox
+from dualgap.algorithms.df_bpd import df_bpd_step
+from dualgap.problem import Problem
+from dualgap.schedules import Steps, bpd_steps, df_bpd_steps
+from dualgap.state import State
+
+
+@dataclass(frozen=True)
+class AdaBPD(Algorithm):
+    """Algorithm 2.
+
+    Parameters
+    ----------
+    adapt : Rule
+        How the estimate moves.
+    mu : float, optional
+        Where the estimate starts: the paper's mu-hat. By default see `adaptation.default_start`.
+    schedule : "theorem", optional
+        A certified upper bound on L instead of a watched estimate (dual-free: steps of 1/(2L)).
+    """
+
+    adapt: Rule = field(default_factory=Curvature)
+    mu: float | None = None
+    schedule: str | None = None
+
+    name: ClassVar[str] = "ada-bpd"
+    dual_free: ClassVar[bool] = False
+
+    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+        """Theorem 1's at the estimate; l2 counts even if an intercept has none."""
+        lam = problem.regularizer.penalised_strength
+        return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=self.adapt.theta_one)
+
+    def plain_step(self, problem: Problem, s: State) -> State:
+        """The iteration without adaptation."""
+        return bpd_step(problem, s)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first iteration."""
+        if not self.dual_free:
+            require_dual_prox(self.name, problem.loss, "adf-bpd")
+        constants = problem.constants
+        Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
+        mu = check.optional_real("mu", self.mu, low=0.0, strict=True)
+        if self.adapt.start is not None:
+            Delta = self.adapt.start
+        elif mu is not None and problem.loss.delta > 0:
+            Delta = data_strong_convexity(problem.loss, problem.n, mu)
+        elif mu is not None:
+            raise ValueError(
+                f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose "
+                "delta is 0; give the estimate itself, adapt=dualgap.Curvature(start=...)."
+            )
+        else:
+            Delta = default_start(problem, Lam)
+        state = first_state(self, problem, x0, y0, Lam=Lam, Delta=Delta, dual_free=self.dual_free)
+        return Start(replace(state, memory=self.adapt.begin(problem, state)))
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One iteration, and every T-th time an adaptation."""
+        # Alg. 2, lines 1-3
+        new = watch_Lam(self, problem, s, self.plain_step(problem, s))
+        new, tuning = watch_progress(self, problem, new)
+        # Alg. 2, line 4
+        if tuning and new.t % self.adapt.period == 0:
+            Delta, memory = self.adapt.update(problem, new)
+            steps = self.steps(problem, new.Lam, Delta)
+            new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
+        return new
+
+
+@dataclass(frozen=True)
+class ADFBPD(AdaBPD):
+    """Algorithm 2 around the dual-free step of Algorithm 6.
+
+    The steps are the printed ones (k = 1): longer than the proof allows, and watched by the
+    monitor; ``schedule="theorem"`` takes the proof's.
+    """
+
+    name: ClassVar[str] = "adf-bpd"
+    dual_free: ClassVar[bool] = True
+
+    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+        """Theorem 3's at the estimate."""
+        k = 0.5 if self.schedule == "theorem" else 1.0
+        lam = problem.regularizer.penalised_strength
+        return df_bpd_steps(problem.loss, Lam, lam, Delta, k=k, theta_one=self.adapt.theta_one)
+
+    def plain_step(self, problem: Problem, s: State) -> State:
+        """The dual-free iteration without adaptation."""
+        return df_bpd_step(problem, s)

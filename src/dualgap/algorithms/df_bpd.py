@@ -1,0 +1,89 @@
+"""Algorithm 6: Dual-Free BPD (DF-BPD): the gradient of the loss replaces the dual prox.
+
+Parameters tau, sigma, theta; start x~ = x, v with y = phi'(v).  For t = 0, 1, 2, ...
+
+    1.  v  <- (v + sigma A x~)/(1 + sigma),   y = phi'(v)
+    2.  x+ <- prox_{tau g}(x - tau A'Qy)
+    3.  x~ <- x+ + theta (x+ - x)
+
+Line 1 is the dual step with the Bregman divergence of f* itself (Lemma 1). Theorem 3 gives the
+parameters (`schedules.df_bpd_steps`). Its proof needs steps of 1/(2L), which is what
+``schedule="theorem"`` takes; by default the steps are the longest that its inequalities allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam, with_dual
+from dualgap.algorithms.bpd import NO_THEOREM, data_strong_convexity
+from dualgap.problem import Problem
+from dualgap.schedules import Steps, accelerate, df_bpd_steps, proved_factor
+from dualgap.state import State
+
+
+def df_bpd_step(problem: Problem, s: State) -> State:
+    """One iteration of Algorithm 6."""
+    assert s.v is not None
+    tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
+    # Alg. 6, line 1
+    v = (s.v + sigma * s.zt) / (1.0 + sigma)
+    phi, y = problem.loss.value_grad(v, problem.b)
+    # Alg. 6, line 2
+    u = problem.adjoint(y)
+    x = problem.regularizer.prox(s.x - tau * u, tau)
+    z = problem.predict(x)
+    if s.steps.accelerating:
+        steps = accelerate(s.steps, 1.0)
+        theta = steps.theta
+    else:
+        steps = s.steps
+    # Alg. 6, line 3, in the image of A
+    zt = z + theta * (z - s.z)
+    new = replace(
+        s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, v=v, z=z, zt=zt, u=u, steps=steps,
+        primal=problem.primal(x, z),
+    )  # fmt: skip
+    # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
+    shift = v if problem.offset is None else v - problem.offset
+    return with_dual(problem, new, conj=problem.mean(y * shift - phi))
+
+
+@dataclass(frozen=True)
+class DFBPD(Algorithm):
+    """Algorithm 6 with a given mu (0 by default: only the regulariser's strong convexity).
+
+    Parameters
+    ----------
+    mu : float, optional
+        The paper's mu = sqrt(lambda_min(A'A)), or a lower bound on it.
+    schedule : "theorem", optional
+        The steps 1/(2L) of the theorem's proof, with a certified upper bound on L.
+    """
+
+    mu: float | None = None
+    schedule: str | None = None
+
+    name: ClassVar[str] = "df-bpd"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+        """Theorem 3's."""
+        k = 0.5 if self.schedule == "theorem" else proved_factor(problem.loss)
+        lam = problem.regularizer.strong_convexity
+        return df_bpd_steps(problem.loss, Lam, lam, Delta, k=k, theta_one=False)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first iteration."""
+        mu = check.optional_real("mu", self.mu, low=0.0)
+        Delta = data_strong_convexity(problem.loss, problem.n, mu)
+        constants = problem.constants
+        Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate
+        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta, dual_free=True)
+        return Start(state, [NO_THEOREM] if state.steps.accelerating else [])
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One iteration."""
+        return watch_Lam(self, problem, s, df_bpd_step(problem, s))

@@ -1,0 +1,223 @@
+"""The certificate: an upper bound on P(x) - P*, in float64, from the user's data.
+
+It knows nothing of how x and y were found, uses no estimate, and can be recomputed by anybody
+with `certify`. The gap is evaluated as a sum of terms that are >= 0 one by one,
+
+    P - D = sum_i q_i [phi_i(z_i) + phi_i*(y_i) - y_i z_i] + [g(x) + g*(s) - s'x],   s = -A'Qy,
+
+so it does not suffer from the cancellation of P - D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._types import Array, Data
+from dualgap.constants import GRAM_LIMIT
+from dualgap.feasible import make_feasible
+from dualgap.losses import Loss
+from dualgap.normal_equations import NormalEquations, certified_inverse_form
+from dualgap.problem import Problem
+
+Kind = Literal[
+    "gap",
+    "gap_scaled_dual",
+    "gap_projected_dual",
+    "gradient_bound",
+    "self_concordance",
+    "none",
+]
+EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A bound on how far x is from optimal, in the units of the objective.
+
+    Attributes
+    ----------
+    primal : float
+        P(x).
+    dual : float
+        A lower bound on P*: primal - gap.
+    gap : float
+        P(x) - P* <= gap.
+    relative_gap : float
+        gap / max(P(x), 1e-12 P(0)), what ``tol`` is held against.
+    certified : bool
+        Whether the gap provably bounds P(x) - P* (whether or not a tolerance was met).
+    kind : str
+        How the bound was found: ``"gap"`` (y as it was given), ``"gap_scaled_dual"`` (y scaled
+        into feasibility), ``"gap_projected_dual"`` (y projected), ``"gradient_bound"``,
+        ``"self_concordance"``, or ``"none"``.
+    rounding : float
+        An estimate of the floor below which the gap means nothing.
+    distance : float
+        |x - x*| <= distance, from strong convexity l2 (inf without; the intercept excluded).
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    certified: bool
+    kind: Kind
+    rounding: float
+    distance: float
+
+    def __str__(self) -> str:
+        """One line for people."""
+        if not self.certified:
+            return f"no certificate: P(x) = {self.primal:.10g}, and no bound on P(x) - P* was found"
+        how = {
+            "gap": "duality gap",
+            "gap_scaled_dual": "duality gap at a scaled dual point",
+            "gap_projected_dual": "duality gap at a projected dual point",
+            "gradient_bound": "strong convexity and the gradient",
+            "self_concordance": "self-concordance and the Newton decrement",
+        }[self.kind]
+        return (
+            f"P(x) = {self.primal:.10g}, P(x) - P* <= {self.gap:.3g} "
+            f"({self.relative_gap:.2g} relative; {how})"
+        )
+
+
+def certify(
+    A: Data,
+    b: Any,
+    x: Any,
+    y: Any = None,
+    *,
+    loss: str | Loss = "squared",
+    l1: float = 0.0,
+    l2: float = 0.0,
+    penalty_weights: Any = None,
+    intercept: float = 0.0,
+    sample_weight: Any = None,
+    offset: Any = None,
+    fit_intercept: bool | None = None,
+) -> Certificate:
+    """Bound P(x) - P* for any x, whoever found it.
+
+    The objective is that of `Problem`: (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) +
+    sum_j p_j (l1|x_j| + (l2/2)x_j^2).
+
+    Parameters
+    ----------
+    A, b, loss, l1, l2, penalty_weights, sample_weight, offset
+        The problem, as in `Problem`.
+    x : array of shape (d,)
+        The primal point.
+    y : array of shape (n,), optional
+        The dual point to start from, y_i ~ phi_i'(a_i'x); made feasible where it is not. Without
+        one, y = phi'(Ax).
+    intercept : float
+        The intercept c.
+    fit_intercept : bool, optional
+        Whether c was free to move. By default it was if ``intercept`` is not 0; say True for a
+        fitted intercept that happens to be 0.
+
+    Returns
+    -------
+    Certificate
+    """
+    if fit_intercept is None:
+        fit_intercept = check.real("intercept", intercept) != 0.0
+    problem = Problem(
+        A,
+        b,
+        loss=loss,
+        l1=l1,
+        l2=l2,
+        penalty_weights=penalty_weights,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        offset=offset,
+    )
+    return problem.certify(x, y, intercept=intercept)
+
+
+def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certificate:
+    """Certificate of x (with the intercept in it) and y, as `certify` does it."""
+    z = problem.predict(x)
+    primal = problem.primal(x, z)
+    if y is None:
+        y = problem.loss.grad(z, problem.b)
+    if not (np.isfinite(x).all() and math.isfinite(primal)):
+        return _make(problem, primal, math.inf, "none", math.inf)
+    best = _duality_gap(problem, x, z, y, primal)
+    if best is None or (best.kind == "gap_projected_dual" and best.gap <= 2.0 * best.rounding):
+        # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
+        other = _without_dual(problem, x, z, primal)
+        if other is not None and (best is None or other.gap < best.gap):
+            best = other
+    return best or _make(problem, primal, math.inf, "none", math.inf)
+
+
+def _make(problem: Problem, primal: float, gap: float, kind: Kind, rounding: float) -> Certificate:
+    scale = problem.scale(primal)
+    relative = gap / scale if scale > 0 else (0.0 if gap == 0 else math.inf)
+    certified = kind != "none" and math.isfinite(gap)
+    strong = problem.regularizer.l2[: problem.d].min()
+    distance = math.sqrt(2.0 * gap / strong) if certified and strong > 0 else math.inf
+    return Certificate(
+        primal=primal,
+        dual=primal - gap,
+        gap=gap,
+        relative_gap=relative,
+        certified=certified,
+        kind=kind,
+        rounding=rounding,
+        distance=distance,
+    )
+
+
+def _duality_gap(
+    problem: Problem, x: Array, z: Array, y: Array, primal: float
+) -> Certificate | None:
+    point = make_feasible(problem, z, y)
+    if point is None:
+        return None
+    y, s = point.y, -point.u
+    terms = problem.loss.fenchel_gap(z, y, problem.b)
+    gap = problem.mean(terms) + float(problem.regularizer.fenchel_gap(x, s).sum())
+    # A'Qy on the free coordinates is 0 only to rounding; L(x*, y) then differs from D(y) by
+    # residual'x*, which x stands in for. It is added: never hidden.
+    leftover = float(np.abs(point.residual) @ np.abs(x))
+    conj = np.abs(problem.loss.conj(y, problem.b))
+    size = primal + problem.mean(conj + np.abs(y * z)) + float(np.abs(s) @ np.abs(x))
+    rounding = 4.0 * EPS * size + leftover
+    return _make(problem, primal, gap + leftover, point.kind, rounding)
+
+
+def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certificate | None:
+    """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
+    loss, regularizer = problem.loss, problem.regularizer
+    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT):
+        return None
+    gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
+    everything = np.ones(problem.size, dtype=bool)
+    rounding = 8.0 * EPS * primal
+    if loss.delta > 0:
+        # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).
+        H = loss.delta * problem.design.gram(problem.q) + np.diag(regularizer.l2)
+        form = certified_inverse_form(H, gradient)
+        if form is not None:
+            return _make(problem, primal, 0.5 * form, "gradient_bound", rounding)
+    if loss.is_self_concordant:
+        # nu^2 = g'H^-1 g, kap^2 = max a_i'H^-1 a_i; nu kap < 1 bounds P - P* (|phi'''| <= phi'').
+        weights = problem.q * loss.hess(z, problem.b)
+        equations = NormalEquations(problem.design, weights, everything, regularizer.l2)
+        if not equations.definite:  # a direction left out might carry the gap
+            return None
+        nu = math.sqrt(max(float(gradient @ equations.solve(gradient)), 0.0))
+        kap = math.sqrt(equations.largest_leverage(problem.q > 0))
+        if nu * kap < 1.0 and kap > 0.0:
+            gap = (2.0 / kap**2) * (1.0 - math.sqrt(1.0 - nu * kap)) ** 2
+            return _make(problem, primal, gap, "self_concordance", rounding)
+    return None

@@ -1,0 +1,205 @@
+"""The constants of the theorems, each a bound that knows its side and where it comes from.
+
+    Lam = lambda_max(A'QA) (= L^2/n)     M = lambda_min(A'QA) (= mu^2/n)     R = max |a_i|
+
+A theorem stays true with an upper bound on Lam and R and a lower bound on M. An estimate is for
+steps that are watched while they run (`algorithms._batch` raises it as soon as a step shows
+that it was too small); it never enters a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy.linalg
+
+from dualgap._types import Array
+from dualgap.designs import Design
+
+Side = Literal["exact", "upper", "lower", "estimate"]
+
+GRAM_LIMIT = 8192
+"""Largest side of a Gram matrix that is formed (512 MiB)."""
+
+SMALL_GRAM = 200
+"""Up to this side, forming the Gram matrix costs no more than a few products."""
+
+LANCZOS_STEPS = 40
+FAILURE = 1e-10
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A number, on which side of the truth it lies, and why."""
+
+    value: float
+    side: Side
+    origin: str
+
+
+class Constants:
+    """Constants of A under the weights q, computed when asked for and kept.
+
+    Parameters
+    ----------
+    design : Design
+        A, with the column of ones if there is an intercept.
+    q : array of shape (n,)
+        Weights that sum to one.
+    """
+
+    def __init__(self, design: Design, q: Array) -> None:
+        self.design = design
+        self.q = q
+        self.passes = 0.0
+        """Passes over the data that the constants computed so far have cost."""
+
+    @cached_property
+    def R(self) -> Bound:
+        """max |a_i| over the rows with weight."""
+        self.passes += 1
+        norms = self.design.row_norms_sq()[self.q > 0]
+        return Bound(math.sqrt(float(norms.max())), "exact", "row norms")
+
+    @cached_property
+    def trace(self) -> float:
+        """Trace of A'QA: sum_i q_i |a_i|^2, at least Lam."""
+        self.passes += 1
+        return float(self.q @ self.design.row_norms_sq())
+
+    @property
+    def gram_side(self) -> int:
+        """min(n, d): the side of the smaller Gram matrix."""
+        return min(self.design.shape)
+
+    def gram_eigenvalues(self, weights: Array) -> Array:
+        """Eigenvalues, ascending, of A' diag(weights) A; min(n, d) of them (the rest are 0)."""
+        n, d = self.design.shape
+        if d <= n:
+            self.passes += d
+            G = self.design.gram(weights)
+        else:
+            self.passes += n
+            root = np.sqrt(weights)
+            G = root[:, None] * _outer_gram(self.design) * root
+        values = scipy.linalg.eigh(G, eigvals_only=True, overwrite_a=True, check_finite=False)
+        return np.asarray(values)
+
+    @cached_property
+    def _spectrum(self) -> tuple[float, float]:
+        """Smallest and largest eigenvalue of A'QA."""
+        e = self.gram_eigenvalues(self.q)
+        n, d = self.design.shape
+        return (max(float(e[0]), 0.0) if d <= n else 0.0), float(e[-1])
+
+    @cached_property
+    def Lam(self) -> Bound:
+        """Lam as an upper bound that may be relied on.
+
+        The largest eigenvalue of the Gram matrix where that can be formed; else the least of
+        the trace, the Collatz-Wielandt quotient of |A|'Q|A| (exact for data >= 0) and the
+        bound of Kuczynski & Wozniakowski (1992) on a Lanczos run from a random start.
+        """
+        if self.gram_side <= GRAM_LIMIT // 2:
+            side = self.gram_side
+            slack = 1.0 + 1e-12 + 10.0 * side * np.finfo(float).eps
+            return Bound(self._spectrum[1] * slack, "upper", "eigenvalues of the Gram matrix")
+        ritz, steps = self._lanczos
+        root = math.log(1.648 * math.sqrt(self.design.shape[1]) / FAILURE) / (2 * steps - 1)
+        options = {
+            "trace of the Gram matrix": self.trace,
+            "Collatz-Wielandt quotient of |A|'Q|A|": self._collatz_wielandt(),
+        }
+        if root < 1.0:
+            options[f"Lanczos, {steps} steps, with probability 1 - {FAILURE:g}"] = ritz / (
+                1.0 - root**2
+            )
+        origin = min(options, key=lambda k: options[k])
+        return Bound(options[origin] * (1.0 + 1e-9), "upper", origin)
+
+    @cached_property
+    def Lam_estimate(self) -> Bound:
+        """Lam to about a percent, for steps that are watched."""
+        if "_spectrum" in self.__dict__ or self.gram_side <= SMALL_GRAM:
+            return Bound(self._spectrum[1], "exact", "eigenvalues of the Gram matrix")
+        ritz, steps = self._lanczos
+        return Bound(1.005 * ritz, "estimate", f"Lanczos, {steps} steps")
+
+    @cached_property
+    def M(self) -> Bound:
+        """M exactly (to the rounding of the Gram matrix); 0 if n < d."""
+        if self.design.shape[0] < self.design.shape[1]:
+            return Bound(0.0, "exact", "fewer rows than columns")
+        if self.gram_side > GRAM_LIMIT:
+            raise ValueError(
+                f"mu from the data needs a Gram matrix of side {self.gram_side}, more than "
+                f"{GRAM_LIMIT}. Give mu=..., or use an adaptive algorithm, which needs none."
+            )
+        return Bound(self._spectrum[0], "exact", "eigenvalues of the Gram matrix")
+
+    @cached_property
+    def _lanczos(self) -> tuple[float, int]:
+        """Largest Ritz value of A'QA and the number of steps taken.
+
+        No reorthogonalisation: lost orthogonality only repeats eigenvalues that were found.
+        """
+        n, d = self.design.shape
+        v = np.random.default_rng(20170806).standard_normal(d)
+        v /= np.linalg.norm(v)
+        previous, beta = np.zeros(d), 0.0
+        diagonal: list[float] = []
+        off: list[float] = []
+        ritz, calm = 0.0, 0
+        while True:
+            w = self.design.rmatvec(self.q * self.design.matvec(v)) - beta * previous
+            self.passes += 1
+            alpha = float(v @ w)
+            w -= alpha * v
+            diagonal.append(alpha)
+            last, ritz = ritz, _largest_ritz(diagonal, off)
+            calm = calm + 1 if ritz - last <= 2e-3 * ritz else 0
+            beta = float(np.linalg.norm(w))
+            steps = len(diagonal)
+            if calm == 2 or steps == min(LANCZOS_STEPS, n, d) or beta <= 1e-12 * ritz:
+                return ritz, steps
+            off.append(beta)
+            previous, v = v, w / beta
+
+    def _collatz_wielandt(self) -> float:
+        """max_j (|A|'Q|A| w)_j / w_j for a positive w, sharpened by power iteration."""
+        w = np.ones(self.design.shape[1])
+        best = math.inf
+        for _ in range(5):
+            z, _ = self.design.absolute_product(w, np.zeros(self.design.shape[0]))
+            _, new = self.design.absolute_product(np.zeros_like(w), self.q * z)
+            self.passes += 2
+            best = min(best, float((new / w).max()))
+            w = new + 1e-3 * new.max() + np.finfo(float).tiny
+        return best
+
+
+def _largest_ritz(diagonal: list[float], off: list[float]) -> float:
+    if len(diagonal) == 1:
+        return diagonal[0]
+    k = len(diagonal) - 1
+    top = scipy.linalg.eigh_tridiagonal(
+        diagonal, off, eigvals_only=True, select="i", select_range=(k, k)
+    )
+    return float(top[0])
+
+
+def _outer_gram(design: Design) -> Array:
+    """A A', n x n, for designs with fewer rows than columns."""
+    n = design.shape[0]
+    out = np.empty((n, n))
+    rows = max(1, n // 8)
+    for at, block in design.blocks(rows):
+        for also, other in design.blocks(rows):
+            if also.start <= at.start:
+                out[at, also] = block @ other.T
+                out[also, at] = out[at, also].T
+    return out

@@ -1,0 +1,105 @@
+"""Data matrices as sets of verbs, and how a user's data become one.
+
+What is copied: nothing, if the data are float64 or float32, dense in C or Fortran order, or CSR or
+CSC. One copy is made of integers and bools (to float64), of other sparse formats (to CSR), of
+sparse data with duplicate entries (summed) and of data frames (by their own conversion).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap import _validation as check
+from dualgap._types import Data
+from dualgap.designs._base import Design, block_rows
+from dualgap.designs.dense import DenseDesign
+from dualgap.designs.intercept import InterceptDesign
+from dualgap.designs.sparse import SparseDesign
+
+__all__ = ["DenseDesign", "Design", "InterceptDesign", "SparseDesign", "as_design"]
+
+
+def as_design(A: Data) -> Design:
+    """Check a data matrix and wrap it.
+
+    Parameters
+    ----------
+    A : array, sparse matrix or array, or data frame of shape (n, d)
+        Real and finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        With the entry at fault, before any work.
+    """
+    if isinstance(A, Design):
+        return A
+    if sp.issparse(A):
+        return SparseDesign(_checked_sparse(A))
+    if hasattr(A, "to_numpy"):
+        A = A.to_numpy()
+    return DenseDesign(_checked_dense(A))
+
+
+def _shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        hint = " Use A.reshape(-1, 1) for a single feature." if len(shape) == 1 else ""
+        raise ValueError(f"A must have two dimensions (rows, features), got shape {shape}.{hint}")
+    if 0 in shape:
+        raise ValueError(f"A is empty: shape {shape}. At least one row and one feature are needed.")
+
+
+def _checked_dense(values: Any) -> np.ndarray[Any, Any]:
+    A = check.numeric("A", values)
+    _shape(A.shape)
+    if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
+        A = A.astype(np.float64)
+    if not (A.flags.c_contiguous or A.flags.f_contiguous):
+        A = np.ascontiguousarray(A)
+    largest = 0.0
+    walked = A if A.flags.c_contiguous else A.T
+    step = block_rows(walked.shape[1])
+    for start in range(0, walked.shape[0], step):
+        block = walked[start : start + step]
+        top = max(float(block.max()), -float(block.min()))
+        if not np.isfinite(top):
+            _name_entry(A)
+        largest = max(largest, top)
+    check.scale("A", largest)
+    return A
+
+
+def _name_entry(A: np.ndarray[Any, Any]) -> None:
+    for i in range(A.shape[0]):
+        bad = ~np.isfinite(A[i])
+        if bad.any():
+            j = int(np.flatnonzero(bad)[0])
+            raise ValueError(
+                f"A is not finite: A[{i}, {j}] = {A[i, j]}. Drop or impute missing values first."
+            )
+
+
+def _checked_sparse(A: Any) -> Any:
+    _shape(A.shape)
+    check.numeric("A", A.data if hasattr(A, "data") and A.format != "lil" else A.tocsr().data)
+    if A.format not in ("csr", "csc"):
+        A = A.tocsr()
+    if A.dtype not in (np.float64, np.float32):
+        A = A.astype(np.float64)
+    if not A.has_canonical_format:  # norms and Gram matrices must see each entry once
+        A = A.copy()
+        A.sum_duplicates()
+    if A.nnz:
+        top = max(float(A.data.max()), -float(A.data.min()))
+        if not np.isfinite(top):
+            C = A.tocoo()
+            k = int(np.flatnonzero(~np.isfinite(C.data))[0])
+            raise ValueError(
+                f"A is not finite: A[{C.row[k]}, {C.col[k]}] = {C.data[k]}. "
+                "Drop or impute missing values first."
+            )
+        check.scale("A", top)
+    return A

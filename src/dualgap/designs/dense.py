@@ -1,0 +1,81 @@
+"""Dense data, float64 or float32, in C or Fortran order, used as they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.designs._base import Design, block_rows
+
+
+class DenseDesign(Design):
+    """A dense matrix; the caller's array is kept by reference and never written to."""
+
+    def __init__(self, A: np.ndarray[Any, Any]) -> None:
+        self.A = A
+        self.shape = (A.shape[0], A.shape[1])
+        self._wide = A.dtype == np.float64
+        # Rows of a Fortran-ordered array are strided: walk its columns instead.
+        self._by_rows = bool(A.flags.c_contiguous) or not A.flags.f_contiguous
+
+    def matvec(self, x: Array) -> Array:
+        """A x."""
+        if self._wide:
+            return np.asarray(self.A @ x)
+        return _by_block(self.A, x) if self._by_rows else _across_blocks(self.A.T, x)
+
+    def rmatvec(self, r: Array) -> Array:
+        """A' r."""
+        if self._wide:
+            return np.asarray(self.A.T @ r)
+        return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
+
+    def row_norms_sq(self) -> Array:
+        """|a_i|^2."""
+        out = np.empty(self.shape[0])
+        for rows, block in self.blocks(block_rows(self.shape[1])):
+            np.einsum("ij,ij->i", block, block, out=out[rows])
+        return out
+
+    def column_norms_sq(self, weights: Array) -> Array:
+        """sum_i weights_i a_ij^2."""
+        out = np.zeros(self.shape[1])
+        for rows, block in self.blocks(block_rows(self.shape[1])):
+            out += weights[rows] @ (block * block)
+        return out
+
+    def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
+        """Consecutive rows, widened; views where the data are float64 already."""
+        for start in range(0, self.shape[0], rows):
+            at = slice(start, min(start + rows, self.shape[0]))
+            yield at, self.A[at].astype(np.float64, copy=False)
+
+    def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
+        """|A| x and |A|' r in one sweep."""
+        z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
+        for rows, block in self.blocks(block_rows(self.shape[1])):
+            magnitude = np.abs(block)
+            z[rows] = magnitude @ x
+            u += magnitude.T @ r[rows]
+        return z, u
+
+
+def _by_block(A: np.ndarray[Any, Any], x: Array) -> Array:
+    """A x for narrow data whose rows are contiguous."""
+    out = np.empty(A.shape[0])
+    step = block_rows(A.shape[1])
+    for start in range(0, A.shape[0], step):
+        np.matmul(A[start : start + step].astype(np.float64), x, out=out[start : start + step])
+    return out
+
+
+def _across_blocks(A: np.ndarray[Any, Any], r: Array) -> Array:
+    """A' r for narrow data whose rows are contiguous, summed in block order."""
+    out = np.zeros(A.shape[1])
+    step = block_rows(A.shape[1])
+    for start in range(0, A.shape[0], step):
+        out += r[start : start + step] @ A[start : start + step].astype(np.float64)
+    return out

@@ -1,0 +1,103 @@
+"""Sparse data in compressed rows (CSR) or columns (CSC), used as they lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap._types import Array
+from dualgap.designs._base import Design
+
+# A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
+# copy of its values ever exists.
+PIECE_NONZEROS = 1 << 17
+
+
+class SparseDesign(Design):
+    """A sparse matrix; never made dense but for the blocks of a Gram matrix."""
+
+    def __init__(self, A: Any) -> None:
+        self.A = A
+        self.shape = (int(A.shape[0]), int(A.shape[1]))
+        self._rows = A.format == "csr"
+        self._pieces = _pieces(A)
+        self._pieces_T = [(at, piece.T) for at, piece in self._pieces]
+
+    def matvec(self, x: Array) -> Array:
+        """A x."""
+        return _stack(self._pieces, x) if self._rows else _sum(self._pieces, x)
+
+    def rmatvec(self, r: Array) -> Array:
+        """A' r."""
+        return _sum(self._pieces_T, r) if self._rows else _stack(self._pieces_T, r)
+
+    def row_norms_sq(self) -> Array:
+        """|a_i|^2."""
+        return self._squares(1)
+
+    def column_norms_sq(self, weights: Array) -> Array:
+        """sum_i weights_i a_ij^2."""
+        return self._squares(0, weights)
+
+    def _squares(self, axis: int, weights: Array | None = None) -> Array:
+        values = self.A.data.astype(np.float64) ** 2
+        squares = type(self.A)((values, self.A.indices, self.A.indptr), shape=self.A.shape)
+        if axis == 1:
+            return np.asarray(squares.sum(axis=1)).reshape(-1)
+        assert weights is not None
+        return np.asarray(squares.T @ weights).reshape(-1)
+
+    def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
+        """Consecutive rows as dense float64 blocks."""
+        A = self.A if self._rows else self.A.tocsr()
+        for start in range(0, self.shape[0], rows):
+            at = slice(start, min(start + rows, self.shape[0]))
+            yield at, A[at].toarray().astype(np.float64, copy=False)
+
+    def gram(self, weights: Array) -> Array:
+        """A' diag(weights) A: a sparse product, dense only in the result."""
+        weighted = sp.diags_array(weights) @ self.A
+        return np.asarray((self.A.T @ weighted).toarray(), dtype=np.float64)
+
+    def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
+        """|A| x and |A|' r."""
+        magnitude = abs(self.A)
+        return np.asarray(magnitude @ x), np.asarray(magnitude.T @ r)
+
+
+def _pieces(A: Any) -> list[tuple[slice, Any]]:
+    """The matrix itself if it is float64, else slices of its compressed axis that share memory."""
+    major = A.shape[0] if A.format == "csr" else A.shape[1]
+    if A.dtype == np.float64 or A.nnz <= PIECE_NONZEROS:
+        return [(slice(0, major), A)]
+    cuts = np.searchsorted(A.indptr, np.arange(PIECE_NONZEROS, A.nnz, PIECE_NONZEROS))
+    edges = np.unique(np.concatenate(([0], cuts, [major])))
+    pieces = []
+    for start, stop in pairwise(edges):
+        lo, hi = A.indptr[start], A.indptr[stop]
+        width = int(stop - start)
+        shape = (width, A.shape[1]) if A.format == "csr" else (A.shape[0], width)
+        parts = (A.data[lo:hi], A.indices[lo:hi], A.indptr[start : stop + 1] - lo)
+        pieces.append((slice(int(start), int(stop)), type(A)(parts, shape=shape)))
+    return pieces
+
+
+def _stack(pieces: list[tuple[slice, Any]], x: Array) -> Array:
+    """Products of pieces along the result."""
+    if len(pieces) == 1:
+        return np.asarray(pieces[0][1] @ x, dtype=np.float64)
+    return np.concatenate([piece @ x for _, piece in pieces])
+
+
+def _sum(pieces: list[tuple[slice, Any]], x: Array) -> Array:
+    """Products of pieces along the argument, summed in order."""
+    if len(pieces) == 1:
+        return np.asarray(pieces[0][1] @ x, dtype=np.float64)
+    total = pieces[0][1] @ x[pieces[0][0]]
+    for at, piece in pieces[1:]:
+        total += piece @ x[at]
+    return np.asarray(total)

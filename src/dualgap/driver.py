@@ -1,0 +1,429 @@
+"""The only loop: it runs any algorithm, keeps the best points, judges when to stop.
+
+Nothing here changes an iterate: checks, callbacks, clocks and limits only decide whether there is a
+next one. A run of 100 passes is bitwise two runs of 50 joined by ``state``.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dualgap import _validation as check
+from dualgap._names import lookup
+from dualgap._types import Array, Data
+from dualgap.adaptation import Rule, as_rule
+from dualgap.algorithms import Algorithm, as_algorithm, with_options
+from dualgap.certificate import Certificate, certify_point
+from dualgap.feasible import needs_factorisation, repair_is_free
+from dualgap.problem import Problem
+from dualgap.progress import Line, Progress, Silent
+from dualgap.result import Result, Setup
+from dualgap.state import Incumbent, State
+from dualgap.status import Status
+from dualgap.trace import Recorder, Snapshot, Trace
+
+PROBLEM_ARGUMENTS = (
+    "loss",
+    "l1",
+    "l2",
+    "penalty_weights",
+    "fit_intercept",
+    "sample_weight",
+    "offset",
+)
+
+
+def solve(A: Data, b: Any, **arguments: Any) -> Result:
+    """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
+
+    Parameters
+    ----------
+    A, b, loss, l1, l2, penalty_weights, fit_intercept, sample_weight, offset
+        The problem, as in `Problem`.
+    algorithm : str or Algorithm
+        ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
+        ``"adf-bpd"``, ``"agd"``, or a value such as ``dualgap.algorithms.AdaBPD(...)``.
+    adapt : str or Rule, optional
+        How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
+        default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
+    mu : float, optional
+        The paper's mu of A, for algorithms that take it; for adaptive ones where it starts.
+    schedule : "theorem", optional
+        Force the theorems' step sizes with certified constants.
+    precondition : str
+        ``"auto"`` or ``"none"``; named algorithms run as the paper has them.
+    tol : float
+        Stop when the certified gap is at most tol * max(P(x), 1e-12 P(0)).
+    max_passes, max_time : float
+        Limits on the passes of this call, and on its seconds.
+    x0, y0 : array, optional
+        Where to start: (d,) or, with an intercept, (d + 1,); and (n,).
+    state : State, optional
+        ``result.state`` of an earlier run, to go on exactly where it ended.
+    random_state : int, optional
+        Seed of randomised algorithms; the batch algorithms draw nothing.
+    n_threads : int, optional
+        Threads of the linear algebra library; its own default if not given.
+    callback : callable, optional
+        Called with a `Snapshot` at each check; returning True stops.
+    verbose : bool
+        Show a live line.
+
+    Returns
+    -------
+    Result
+    """
+    of_problem = {k: arguments.pop(k) for k in PROBLEM_ARGUMENTS if k in arguments}
+    return Problem(A, b, **of_problem).solve(**arguments)
+
+
+def solve_problem(
+    problem: Problem,
+    *,
+    algorithm: str | Algorithm,
+    adapt: str | Rule | None,
+    mu: float | None,
+    schedule: str | None,
+    precondition: str,
+    tol: float,
+    max_passes: float,
+    max_time: float | None,
+    x0: Any,
+    y0: Any,
+    state: State | None,
+    random_state: int | None,
+    n_threads: int | None,
+    callback: Recorder | None,
+    verbose: bool,
+) -> Result:
+    """Check the arguments, start, run, certify."""
+    began = time.perf_counter()
+    tol = check.real("tol", tol, low=0.0, strict=True)
+    max_passes = _limit("max_passes", max_passes)
+    seconds = math.inf if max_time is None else _limit("max_time", max_time)
+    lookup("precondition", _name("precondition", precondition), {"auto": 0, "none": 0})
+    if schedule is not None:
+        lookup("schedule", _name("schedule", schedule), {"theorem": 0})
+    _check_random_state(random_state)
+    if n_threads is not None and (
+        isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1
+    ):
+        raise ValueError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {callback!r}.")
+    chosen = with_options(
+        as_algorithm(algorithm, problem), adapt=as_rule(adapt), mu=mu, schedule=schedule
+    )
+    notes = [f"auto chose {chosen.name}."] if algorithm == "auto" else []
+    start_x, start_y = _starting_points(problem, x0, y0)
+    limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
+    with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        before = problem.constants.passes
+        if state is None:
+            begun = chosen.start(problem, start_x, start_y)
+            state, notes = begun.state, notes + begun.notes
+        else:
+            _check_state(problem, chosen, state)
+        setup = Setup(problem.constants.passes - before, time.perf_counter() - began)
+        line: Progress = Line(chosen.name) if verbose else Silent()
+        run = _Run(problem, chosen, tol, max_passes, began, seconds, callback, line)
+        try:
+            return run.to_the_end(state, setup, notes)
+        finally:
+            line.close()
+
+
+@dataclass
+class _Attempts:
+    """When to pay for a certificate that the iterations do not give for free."""
+
+    factor: float = 1.0
+    """Last certified gap over the estimate it was triggered by."""
+    failures: int = 0
+    """Attempts in a row that gave no certificate."""
+    next_t: int = 0
+    passes: float = 0.0
+
+
+class _Run:
+    """One call of solve, from the first iteration to the certificate."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        algorithm: Algorithm,
+        tol: float,
+        max_passes: float,
+        began: float,
+        seconds: float,
+        callback: Recorder | None,
+        line: Progress,
+    ) -> None:
+        self.problem, self.algorithm, self.tol = problem, algorithm, tol
+        self.max_passes, self.began, self.seconds = max_passes, began, seconds
+        self.callback, self.line = callback, line
+        self.free = repair_is_free(problem)
+        self.dear = needs_factorisation(problem)
+        self.attempts = _Attempts()
+        self.rows: list[tuple[float, ...]] = []
+        self.improved: tuple[float, int] = (math.inf, 0)
+        self.found: tuple[Array, Array | None, Certificate] | None = None
+
+    def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
+        """Iterate until judged."""
+        last = s.passes + self.max_passes
+        s = replace(s, incumbent=_better(s))
+        self.improved = (math.inf, s.t)
+        status = self._record(s) or self._judge(s)
+        try:
+            while status is None:
+                if s.passes + 1 > last:
+                    status = Status.PASS_LIMIT
+                elif time.perf_counter() - self.began > self.seconds:
+                    status = Status.TIME_LIMIT
+                else:
+                    s = self.algorithm.step(self.problem, s)
+                    s = replace(s, incumbent=_better(s))
+                    status = self._record(s) or self._judge(s)
+                    s = self._adopt(s)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return self._result(s, status, setup, notes)
+
+    # ---- one check ----
+
+    def _record(self, s: State) -> Status | None:
+        best = s.incumbent
+        gap = s.primal - best.dual
+        elapsed = time.perf_counter() - self.began
+        passes = s.passes + self.attempts.passes
+        self.rows.append(
+            (passes, elapsed, s.primal, best.dual, gap, s.Delta,
+             s.steps.tau, s.steps.sigma, s.steps.theta)
+        )  # fmt: skip
+        target = self.tol * self.problem.scale(best.primal)
+        self.line.update(passes, s.primal, gap, s.Delta, elapsed, target)
+        if self.callback is None:
+            return None
+        d = self.problem.d
+        snapshot = Snapshot(
+            passes, elapsed, s.primal, best.dual, gap, s.Delta,
+            x=_read_only(s.x[:d]), intercept=float(s.x[d]) if s.x.size > d else 0.0,
+            y=_read_only(s.y if best.y is None else best.y),
+        )  # fmt: skip
+        return Status.CALLBACK if self.callback(snapshot) is True else None
+
+    def _judge(self, s: State) -> Status | None:
+        """Whether to stop, and why."""
+        if not (math.isfinite(s.primal) and math.isfinite(float(s.x @ s.x))):
+            return Status.DIVERGED
+        if s.t % 10 == 0 and _separates(self.problem, s.x, s.z):
+            return Status.NO_MINIMISER
+        best = s.incumbent
+        target = self.tol * self.problem.scale(best.primal)
+        gap = best.primal - best.dual
+        if gap <= target and s.t >= self.attempts.next_t:
+            certificate = self._certify(best.x, best.y)
+            if certificate.certified and certificate.gap <= target:
+                return Status.CONVERGED
+            if certificate.gap <= 4.0 * certificate.rounding:
+                return Status.ROUNDING
+            self.attempts.next_t = s.t + 10
+        elif not self.free:
+            return self._judge_paid(s, target)
+        return self._judge_rounding(s, gap)
+
+    def _judge_rounding(self, s: State, gap: float) -> Status | None:
+        """Stop where a tiny gap no longer shrinks."""
+        if gap < 0.99 * self.improved[0]:
+            self.improved = (gap, s.t)
+        stuck = s.t - self.improved[1] >= 200
+        at_floor = gap <= 1e-12 * self.problem.scale(s.incumbent.primal)
+        return Status.ROUNDING if stuck and at_floor else None
+
+    def _judge_paid(self, s: State, target: float) -> Status | None:
+        """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""
+        m = self.problem.regularizer.penalised_strength + s.Delta
+        Lf = s.Lam / self.problem.loss.gamma
+        estimate = s.estimated_gap(m if m > 0 else 1e-2 * Lf)
+        # For the trace, and to learn how the estimate relates to the truth, look after 16, 32, 64,
+        # ... iterations; a factorisation costs about d/10 of them, so then not before d. Squared
+        # loss without regulariser: any dual point projects to P*, so look once, at the start.
+        first = max(16, self.problem.size) if self.dear else 16
+        for_trace = s.t >= first and s.t & (s.t - 1) == 0
+        for_trace |= self.problem.loss.is_quadratic and self.attempts.passes == 0
+        due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
+        if not (for_trace or due):
+            return None
+        certificate = self._certify(s.x, None)
+        if certificate.certified:
+            if certificate.gap <= target:
+                return Status.CONVERGED
+            if due and certificate.gap <= 4.0 * certificate.rounding:
+                return Status.ROUNDING
+            if estimate > 0:
+                self.attempts.factor = max(certificate.gap / estimate, 1e-3)
+            self.attempts.next_t = s.t + 10
+            return None
+        if due:
+            self.attempts.failures += 1
+            self.attempts.factor *= 5.0
+            self.attempts.next_t = s.t + 20
+            if self.attempts.failures == 4:
+                return Status.STATIONARY
+        return None
+
+    def _certify(self, x: Array | None, y: Array | None) -> Certificate:
+        """A paid check: from the data, and counted."""
+        assert x is not None
+        self.attempts.passes += 1
+        certificate = certify_point(self.problem, x, y)
+        self.found = (x, y, certificate)
+        return certificate
+
+    def _adopt(self, s: State) -> State:
+        """Keep the lower bound that a paid check found: it holds for every later point too."""
+        if self.found is None:
+            return s
+        x, y, certificate = self.found
+        self.found = None
+        if certificate.certified and certificate.dual > s.incumbent.dual:
+            z = self.problem.predict(x)
+            dual = self.problem.loss.grad(z, self.problem.b) if y is None else y
+            return replace(s, incumbent=replace(s.incumbent, dual=certificate.dual, y=dual))
+        return s
+
+    # ---- the end ----
+
+    def _result(self, s: State, status: Status, setup: Setup, notes: list[str]) -> Result:
+        problem, best = self.problem, s.incumbent
+        assert best.x is not None
+        x = best.x
+        y, certificate = best.y, None
+        if y is not None:
+            certificate = certify_point(problem, x, y)
+        if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
+            other = problem.loss.grad(problem.predict(x), problem.b)
+            trial = certify_point(problem, x, other)
+            if certificate is None or trial.gap < certificate.gap:
+                y, certificate = other, trial
+        target = self.tol * problem.scale(certificate.primal)
+        reached = certificate.certified and certificate.gap <= target
+        if reached and status in (Status.PASS_LIMIT, Status.ROUNDING, Status.STATIONARY):
+            status = Status.CONVERGED
+        if status is Status.CONVERGED and not reached:
+            status = Status.ROUNDING
+        assert y is not None
+        return Result(
+            x=x[: problem.d].copy(),
+            intercept=float(x[problem.d]) if problem.fit_intercept else 0.0,
+            y=y.copy(),
+            certificate=certificate,
+            status=status,
+            trace=Trace(self.rows, s.rollbacks, target),
+            passes=s.passes + self.attempts.passes,
+            seconds=time.perf_counter() - self.began,
+            setup=setup,
+            algorithm=self.algorithm.name,
+            state=s,
+            notes=notes,
+        )
+
+
+def _better(s: State) -> Incumbent:
+    """The best primal and dual point, this state's among them."""
+    best = s.incumbent
+    if s.primal < best.primal:
+        best = replace(best, primal=s.primal, x=s.x)
+    if s.dual > best.dual:
+        best = replace(best, dual=s.dual, y=s.y)
+    return best
+
+
+def _separates(problem: Problem, x: Array, z: Array) -> bool:
+    """Whether x proves that the infimum is not attained: its ray lowers P for ever.
+
+    Only for a loss that never reaches its infimum (logistic), where no penalty holds x back.
+    """
+    if not problem.loss.is_self_concordant or not x.any():
+        return False
+    if not problem.regularizer.free.all() and not problem.free_intercept_only:
+        return False
+    counts = problem.q > 0
+    if problem.regularizer.free.all():
+        margins = problem.b * (z if problem.offset is None else z - problem.offset)
+        return bool((margins[counts] >= 0).all() and (margins[counts] > 0).any())
+    return bool(np.unique(problem.b[counts]).size == 1)  # the intercept alone separates
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _name(argument: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be a name, got {value!r}.")
+    return value
+
+
+def _limit(argument: str, value: Any) -> float:
+    if isinstance(value, float) and math.isinf(value) and value > 0:
+        return value
+    return check.real(argument, value, low=0.0)
+
+
+def _check_random_state(random_state: Any) -> None:
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(
+            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must not be negative, got {random_state}.")
+
+
+def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, Array | None]:
+    x = None
+    if x0 is not None:
+        shape = np.shape(x0)
+        if problem.fit_intercept and shape == (problem.d + 1,):
+            x = check.vector("x0", x0, problem.d + 1, what="column of A and the intercept").copy()
+        else:
+            x = problem.join(x0, argument="x0").copy()
+    y = problem.dual_point("y0", y0)
+    if y is not None:
+        low, high = problem.loss.domain(problem.b)
+        outside = (y < low) | (y > high)
+        if outside.any():
+            at = int(np.flatnonzero(outside)[0])
+            raise ValueError(
+                f"y0[{at}] = {y[at]:g} is outside the domain [{low[at]:g}, {high[at]:g}] of the "
+                f"conjugate of loss={problem.loss.name!r}. Start from y = phi'(A x)."
+            )
+        y = y.copy()
+    return x, y
+
+
+def _check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
+    if not isinstance(state, State):
+        raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
+    if state.algorithm != algorithm.name:
+        raise ValueError(
+            f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "
+            "pass the same algorithm."
+        )
+    if state.x.shape != (problem.size,) or state.y.shape != (problem.n,):
+        raise ValueError(
+            f"state belongs to a problem with {state.y.size} rows and {state.x.size} "
+            f"coefficients, not to {problem!r}."
+        )

@@ -1,0 +1,119 @@
+"""What a loss is: scalar formulas of one prediction z and its target b.
+
+A loss knows nothing of rows, weights or 1/n. All methods are elementwise over arrays.
+phi is convex, 1/gamma-smooth and delta-strongly convex (delta may be 0).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._types import Array
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """One loss phi(z; b), its conjugate phi*, and the constants of the theorems."""
+
+    name: ClassVar[str]
+    has_dual_prox: ClassVar[bool] = True
+    is_quadratic: ClassVar[bool] = False
+    """phi'' is constant, so that the Hessian of the data term never changes."""
+    is_self_concordant: ClassVar[bool] = False
+    """|phi'''| <= phi'', which the bound without regulariser rests on."""
+
+    @property
+    @abstractmethod
+    def gamma(self) -> float:
+        """phi is 1/gamma-smooth."""
+
+    @property
+    @abstractmethod
+    def delta(self) -> float:
+        """phi is delta-strongly convex."""
+
+    @abstractmethod
+    def targets(self, b: Any, n: int) -> Array:
+        """Check the targets and bring them to the form that the formulas use."""
+
+    @abstractmethod
+    def value(self, z: Array, b: Array) -> Array:
+        """phi(z)."""
+
+    @abstractmethod
+    def grad(self, z: Array, b: Array) -> Array:
+        """phi'(z)."""
+
+    @abstractmethod
+    def hess(self, z: Array, b: Array) -> Array:
+        """phi''(z) (the right derivative of phi' where it has a kink)."""
+
+    @abstractmethod
+    def conj(self, y: Array, b: Array) -> Array:
+        """phi*(y), for y in the domain."""
+
+    @abstractmethod
+    def conj_grad(self, y: Array, b: Array) -> Array:
+        """A v with phi'(v) = y, for y in the domain (clipped to finite values at its ends)."""
+
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
+        """prox_{s phi*}(v): the y with y = phi'((v - y)/s)."""
+        raise TypeError(  # pragma: no cover - algorithms ask `has_dual_prox` first
+            f"the loss {self.name!r} has no dual prox"
+        )
+
+    def domain(self, b: Array) -> tuple[Array, Array]:
+        """The ends (low, high) of the domain of phi*; they contain 0 and every phi'(z)."""
+        everywhere = np.full(b.shape, np.inf)
+        return -everywhere, everywhere
+
+    def value_grad(self, z: Array, b: Array) -> tuple[Array, Array]:
+        """phi(z) and phi'(z) together, where sharing work pays."""
+        return self.value(z, b), self.grad(z, b)
+
+    def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
+        """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""
+        return np.maximum(self.value(z, b) + self.conj(y, b) - y * z, 0.0)
+
+    @abstractmethod
+    def start(self, b: Array) -> Array:
+        """The v that an algorithm starts from: y = phi'(v) (the paper's choices, Sec. 4.2)."""
+
+
+class RegressionLoss(Loss):
+    """A loss of the residual z - b."""
+
+    def targets(self, b: Any, n: int) -> Array:
+        """Finite real targets."""
+        return check.vector("b", b, n, what="row of A")
+
+    def start(self, b: Array) -> Array:
+        """v = b, that is y = 0."""
+        return b
+
+
+class MarginLoss(Loss):
+    """A loss of the margin b z with labels b = -1 or +1; p = -b y."""
+
+    def targets(self, b: Any, n: int) -> Array:
+        """Labels -1/+1, or 0/1 which become -1/+1; bool counts as 0/1."""
+        labels = check.vector("b", b, n, what="row of A")
+        seen = np.unique(labels)
+        if np.isin(seen, (-1.0, 1.0)).all():
+            return labels
+        if np.isin(seen, (0.0, 1.0)).all():
+            return 2.0 * labels - 1.0
+        shown = ", ".join(f"{v:g}" for v in seen[:5]) + (", ..." if seen.size > 5 else "")
+        raise ValueError(
+            f"b has {seen.size} distinct values ({shown}); loss={self.name!r} takes two labels, "
+            "-1 and +1 (or 0 and 1). Map your classes to them."
+        )
+
+    def start(self, b: Array) -> Array:
+        """v = 0."""
+        return np.zeros_like(b)

@@ -1,0 +1,51 @@
+"""Squared loss: phi(z) = (z - b)^2 / 2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.losses._base import RegressionLoss
+
+
+@dataclass(frozen=True)
+class Squared(RegressionLoss):
+    """phi(z) = (z - b)^2/2, phi*(y) = y^2/2 + b y, gamma = delta = 1."""
+
+    name: ClassVar[str] = "squared"
+    is_quadratic: ClassVar[bool] = True
+    gamma: ClassVar[float] = 1.0
+    delta: ClassVar[float] = 1.0
+
+    def value(self, z: Array, b: Array) -> Array:
+        """(z - b)^2/2."""
+        r = z - b
+        return 0.5 * r * r
+
+    def grad(self, z: Array, b: Array) -> Array:
+        """z - b."""
+        return z - b
+
+    def hess(self, z: Array, b: Array) -> Array:
+        """1."""
+        return np.ones_like(z)
+
+    def conj(self, y: Array, b: Array) -> Array:
+        """y^2/2 + b y."""
+        return y * (0.5 * y + b)
+
+    def conj_grad(self, y: Array, b: Array) -> Array:
+        """y + b."""
+        return y + b
+
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
+        """(v - s b)/(1 + s)."""
+        return (v - s * b) / (1.0 + s)
+
+    def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
+        """(z - b - y)^2/2."""
+        r = z - b - y
+        return 0.5 * r * r

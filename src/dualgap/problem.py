@@ -1,0 +1,239 @@
+"""The problem: design, targets, loss, regulariser, weights; the only home of 1/n.
+
+    P(x, c) = sum_i q_i phi_i(z_i) + sum_j p_j (l1 |x_j| + (l2/2) x_j^2),   z = A x + c + offset
+    D(y)    = sum_i q_i (y_i offset_i - phi_i*(y_i)) - g*(-A'Qy)
+
+with q_i = w_i / sum w. An intercept is one more coordinate, free of penalty, whose column is
+ones: inside the package x stands for (x, c) and A for (A, 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._types import Array, Data
+from dualgap.constants import Constants
+from dualgap.designs import InterceptDesign, as_design
+from dualgap.losses import Loss, as_loss
+from dualgap.normal_equations import NormalEquations
+from dualgap.regularizers import ElasticNet
+
+if TYPE_CHECKING:
+    from dualgap.adaptation import Rule
+    from dualgap.algorithms import Algorithm
+    from dualgap.certificate import Certificate
+    from dualgap.result import Result
+    from dualgap.state import State
+    from dualgap.trace import Snapshot
+
+
+class Problem:
+    """An empirical risk minimisation problem with linear predictions.
+
+    min over x (and c) of
+    (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1 |x_j| + (l2/2) x_j^2)
+
+    Parameters
+    ----------
+    A : array, sparse matrix or data frame of shape (n, d)
+        Kept by reference where it can be, never written to. See `dualgap.designs` for what is
+        copied.
+    b : array of shape (n,)
+        Targets, or labels -1/+1 (0/1) for margin losses.
+    loss : str or Loss
+        ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
+        ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
+    l1, l2 : float
+        Strengths, >= 0; both 0 is a problem without regulariser.
+    penalty_weights : array of shape (d,), optional
+        p_j >= 0, 1 by default; 0 leaves a coordinate free.
+    fit_intercept : bool
+        Whether there is an unpenalised intercept c.
+    sample_weight : array of shape (n,), optional
+        w_i >= 0, 1 by default; W is their sum.
+    offset : array of shape (n,), optional
+        Added to the predictions.
+    """
+
+    def __init__(
+        self,
+        A: Data,
+        b: Any,
+        *,
+        loss: str | Loss = "squared",
+        l1: float = 0.0,
+        l2: float = 0.0,
+        penalty_weights: Any = None,
+        fit_intercept: bool = False,
+        sample_weight: Any = None,
+        offset: Any = None,
+    ) -> None:
+        self.loss = as_loss(loss)
+        self.l1 = check.real("l1", l1, low=0.0)
+        self.l2 = check.real("l2", l2, low=0.0)
+        self.fit_intercept = check.flag("fit_intercept", fit_intercept)
+        base = as_design(A)
+        self.n, self.d = base.shape
+        self.b = self.loss.targets(b, self.n)
+        self.q = _weights(sample_weight, self.n)
+        self.offset = (
+            None if offset is None else check.vector("offset", offset, self.n, what="row of A")
+        )
+        weights = np.ones(self.d)
+        if penalty_weights is not None:
+            weights = check.nonnegative(
+                "penalty_weights", penalty_weights, self.d, what="column of A"
+            )
+        l1_j, l2_j = self.l1 * weights, self.l2 * weights
+        if max(l1_j.max(), l2_j.max()) > check.LARGEST:
+            raise ValueError(
+                f"l1={self.l1:g} and l2={self.l2:g} with these penalty_weights reach "
+                f"{max(l1_j.max(), l2_j.max()):g}, more than {check.LARGEST:g}. Use smaller ones."
+            )
+        self.design = base
+        if self.fit_intercept:
+            self.design = InterceptDesign(base)
+            l1_j, l2_j = np.append(l1_j, 0.0), np.append(l2_j, 0.0)
+        self.regularizer = ElasticNet(l1_j, l2_j)
+        self.constants = Constants(self.design, self.q)
+
+    def __repr__(self) -> str:
+        """One line."""
+        parts = [f"{self.n} x {self.d}", f"loss={self.loss.name!r}"]
+        parts += [f"{k}={v:g}" for k, v in (("l1", self.l1), ("l2", self.l2)) if v]
+        parts += ["fit_intercept=True"] if self.fit_intercept else []
+        return f"Problem({', '.join(parts)})"
+
+    # ---- the mathematics: x stands for (x, c) ----
+
+    @property
+    def size(self) -> int:
+        """Coordinates of x, the intercept included."""
+        return self.design.shape[1]
+
+    def predict(self, x: Array) -> Array:
+        """z = A x + offset."""
+        z = self.design.matvec(x)
+        return z if self.offset is None else z + self.offset
+
+    def adjoint(self, y: Array) -> Array:
+        """u = A'Qy."""
+        return self.design.rmatvec(self.q * y)
+
+    def mean(self, values: Array) -> float:
+        """sum_i q_i values_i; rows without weight play no part."""
+        return float(self.q @ values)
+
+    def primal(self, x: Array, z: Array) -> float:
+        """P(x) from z = A x + offset."""
+        return self.mean(self.loss.value(z, self.b)) + self.regularizer.value(x)
+
+    def conjugate_sum(self, y: Array) -> float:
+        """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
+        conj = self.loss.conj(y, self.b)
+        return self.mean(conj if self.offset is None else conj - y * self.offset)
+
+    @cached_property
+    def primal_at_zero(self) -> float:
+        """P(0), what relative gaps are held against when P itself vanishes."""
+        z = np.zeros(self.n) if self.offset is None else self.offset
+        return self.mean(self.loss.value(z, self.b))
+
+    def scale(self, primal: float) -> float:
+        """max(P(x), 1e-12 P(0)): the unit of `tol`."""
+        return max(primal, 1e-12 * self.primal_at_zero)
+
+    @cached_property
+    def column_means(self) -> Array:
+        """A'q, which turns a shift of y into a shift of A'Qy."""
+        self.constants.passes += 1
+        return self.design.rmatvec(self.q)
+
+    @cached_property
+    def free_equations(self) -> NormalEquations:
+        """A_F'QA_F on the free coordinates F, factorised once: what a loss with phi'' = 1 needs."""
+        return NormalEquations(self.design, self.q, self.regularizer.free)
+
+    @property
+    def free_intercept_only(self) -> bool:
+        """The intercept is the only coordinate without penalty."""
+        free = self.regularizer.free
+        return self.fit_intercept and bool(free[-1]) and not free[:-1].any()
+
+    # ---- what users call ----
+
+    def solve(
+        self,
+        *,
+        algorithm: str | Algorithm = "auto",
+        adapt: str | Rule | None = None,
+        mu: float | None = None,
+        schedule: str | None = None,
+        precondition: str = "auto",
+        tol: float = 1e-6,
+        max_passes: float = 1000,
+        max_time: float | None = None,
+        x0: Any = None,
+        y0: Any = None,
+        state: State | None = None,
+        random_state: int | None = None,
+        n_threads: int | None = None,
+        callback: Callable[[Snapshot], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> Result:
+        """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
+        from dualgap.driver import solve_problem
+
+        return solve_problem(
+            self,
+            algorithm=algorithm,
+            adapt=adapt,
+            mu=mu,
+            schedule=schedule,
+            precondition=precondition,
+            tol=tol,
+            max_passes=max_passes,
+            max_time=max_time,
+            x0=x0,
+            y0=y0,
+            state=state,
+            random_state=random_state,
+            n_threads=n_threads,
+            callback=callback,
+            verbose=verbose,
+        )
+
+    def certify(self, x: Any, y: Any = None, *, intercept: float = 0.0) -> Certificate:
+        """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
+        from dualgap.certificate import certify_point
+
+        return certify_point(self, self.join(x, intercept), y=self.dual_point("y", y))
+
+    def join(self, x: Any, intercept: Any = 0.0, *, argument: str = "x") -> Array:
+        """Check x and put it together with the intercept."""
+        values = check.vector(argument, x, self.d, what="column of A")
+        c = check.real("intercept", intercept)
+        if self.fit_intercept:
+            return np.append(values, c)
+        if c:
+            raise ValueError(f"intercept={c:g}, but this problem has no intercept.")
+        return values
+
+    def dual_point(self, argument: str, y: Any) -> Array | None:
+        """Check a dual point's form (None stays None)."""
+        return None if y is None else check.vector(argument, y, self.n, what="row of A")
+
+
+def _weights(sample_weight: Any, n: int) -> Array:
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    w = check.nonnegative("sample_weight", sample_weight, n, what="row")
+    total = float(w.sum())
+    if total == 0.0:
+        raise ValueError("sample_weight is 0 on every row; at least one row must count.")
+    return np.asarray(w / total)

@@ -1,0 +1,74 @@
+"""What `solve` returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dualgap._types import Array
+from dualgap.certificate import Certificate
+from dualgap.state import State
+from dualgap.status import Status
+from dualgap.trace import Trace
+
+
+class Setup(NamedTuple):
+    """What was spent before the first iteration (constants, factorisations)."""
+
+    passes: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """A solution and its certificate.
+
+    Attributes
+    ----------
+    x, intercept : array of shape (d,), float
+        The primal point: the best one seen.
+    y : array of shape (n,)
+        The dual point: the best one seen; ``certify(A, b, x, y, ...)`` gives ``certificate``.
+    certificate : Certificate
+        The bound on P(x) - P*.
+    status : Status
+        How it ended; ``str(status)`` is a sentence.
+    trace : Trace
+        What happened at every check.
+    passes, seconds : float
+        Passes over the data (set-up apart), and time (set-up included).
+    setup : Setup
+        Passes and seconds before the first iteration.
+    algorithm : str
+        What was run.
+    notes : list of str
+        What the user should know about how it was run.
+    state : State
+        Hand it to ``solve(state=...)`` to go on.
+    """
+
+    x: Array
+    intercept: float
+    y: Array
+    certificate: Certificate
+    status: Status
+    trace: Trace
+    passes: float
+    seconds: float
+    setup: Setup
+    algorithm: str
+    state: State = field(repr=False)
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        """A few lines for people."""
+        lines = [
+            f"{self.algorithm}: {self.status}",
+            f"  {self.certificate}",
+            f"  {self.passes:g} passes, {self.seconds:.3g} s "
+            f"(of which set-up {self.setup.passes:g} passes, {self.setup.seconds:.3g} s)",
+        ]
+        if self.trace.rollbacks:
+            lines.append(f"  rolled back {self.trace.rollbacks} times")
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)

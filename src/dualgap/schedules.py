@@ -1,0 +1,90 @@
+"""Step sizes: (tau, sigma, theta) of Theorems 1 and 3, and the variant without strong convexity.
+
+    m = lambda + Delta,   Delta = delta M  (delta mu^2/n in the paper's letters)
+
+Theorem 1 (BPD), equations (7), (8):
+    tau = sqrt(gamma/(Lam m))       sigma = sqrt(m/(Lam gamma))
+    theta_x = (1 - tau sigma Delta/(delta + 2 sigma))/(1 + tau lambda)
+    theta_y = 1/(1 + sigma gamma/2)
+
+Theorem 3 (DF-BPD), equations (13), (14), with a factor k on both steps:
+    tau = k sqrt(gamma/(Lam m))     sigma = k sqrt(gamma m/Lam)
+    theta_x = (1 - tau sigma Delta/(4 + 2 sigma))/(1 + tau lambda)
+    theta_y = 1/(1 + sigma/2)
+    k = 1/2 is the proof's, sqrt(2/(4 + gamma delta)) what its inequalities allow, 1 is printed.
+
+m = 0 (no strong convexity known): Chambolle & Pock's acceleration by the strong convexity gamma of
+f*: theta = 1/sqrt(1 + gamma sigma), then sigma <- sigma theta, tau <- tau/theta; error O(1/t^2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dualgap.losses import Loss
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The parameters of one iteration.
+
+    Attributes
+    ----------
+    tau, sigma, theta : float
+        Primal step, dual step (per sample), extrapolation.
+    rate : float
+        The contraction per iteration that the theorem predicts for them (1 if none does).
+    accelerating : bool
+        Whether they change from one iteration to the next (`accelerate`).
+    """
+
+    tau: float
+    sigma: float
+    theta: float
+    rate: float = 1.0
+    accelerating: bool = False
+
+
+def bpd_steps(loss: Loss, Lam: float, lam: float, Delta: float, *, theta_one: bool) -> Steps:
+    """Theorem 1's parameters for m = lam + Delta; theta = 1 is valid too and asks for no delta."""
+    m = lam + Delta
+    if m <= 0.0:
+        return Steps(loss.gamma / Lam, 1.0 / loss.gamma, 1.0, accelerating=True)
+    tau = math.sqrt(loss.gamma / (Lam * m))
+    sigma = math.sqrt(m / (Lam * loss.gamma))
+    # With delta = 0 an estimate Delta > 0 is local curvature; 1/gamma is the largest it can have,
+    # and gives the most cautious prediction.
+    delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
+    theta_x = (1.0 - tau * sigma * Delta / (delta + 2.0 * sigma)) / (1.0 + tau * lam)
+    rate = max(theta_x, 1.0 / (1.0 + sigma * loss.gamma / 2.0))
+    proved = loss.delta > 0 or Delta == 0
+    return Steps(tau, sigma, rate if proved and not theta_one else 1.0, rate)
+
+
+def df_bpd_steps(
+    loss: Loss, Lam: float, lam: float, Delta: float, *, k: float, theta_one: bool
+) -> Steps:
+    """Theorem 3's parameters for m = lam + Delta, steps times k."""
+    m = lam + Delta
+    if m <= 0.0:
+        return Steps(k * k * loss.gamma / Lam, 1.0, 1.0, accelerating=True)
+    tau = k * math.sqrt(loss.gamma / (Lam * m))
+    sigma = k * math.sqrt(loss.gamma * m / Lam)
+    theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
+    rate = max(theta_x, 1.0 / (1.0 + sigma / 2.0))
+    return Steps(tau, sigma, 1.0 if theta_one else rate, rate)
+
+
+def proved_factor(loss: Loss) -> float:
+    """The largest k that the inequalities in the proof of Theorem 3 allow."""
+    return math.sqrt(2.0 / (4.0 + loss.gamma * loss.delta))
+
+
+def accelerate(steps: Steps, dual_convexity: float) -> Steps:
+    """The next parameters without strong convexity of P; theta belongs to the step just taken.
+
+    ``dual_convexity`` is gamma (Euclidean dual step) or 1 (dual-free: f* relative to itself).
+    """
+    theta = 1.0 / math.sqrt(1.0 + dual_convexity * steps.sigma)
+    return Steps(steps.tau / theta, steps.sigma * theta, theta, accelerating=True)

@@ -1,0 +1,106 @@
+"""The state of a run: everything that decides how it goes on, explicit and savable.
+
+Arrays are replaced, never written to, so a state can be kept, compared and continued from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.schedules import Steps
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """The best primal and the best dual point so far; gap = primal - dual is certified."""
+
+    primal: float = np.inf
+    dual: float = -np.inf
+    x: Array | None = None
+    y: Array | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """State of a batch algorithm after t iterations.
+
+    Attributes
+    ----------
+    algorithm : str
+        Whose state this is.
+    t : int
+        Iterations done.
+    passes : float
+        Passes over the data that they took.
+    x, y : array
+        The primal point (with the intercept) and the dual point.
+    z, zt : array
+        A x + offset, and the same at the extrapolated point x~.
+    u : array
+        A'Qy.
+    v : array or None
+        Dual-free methods: y = phi'(v).
+    xt : array or None
+        x~ itself, for methods that step from it.
+    steps : Steps
+        tau, sigma, theta of the next iteration.
+    Lam : float
+        The bound on lambda_max(A'QA) in use.
+    smoothness : float
+        Lam/gamma when the residual was taken.
+    Delta : float
+        The estimate of delta M (strong convexity from the data) in use.
+    primal, dual : float
+        P(x), and D at y made feasible for free (-inf where that takes the data).
+    mismatch, residual : float
+        Where D = -inf: sum_i q_i [phi_i(z_i) + phi_i*(y_i) - y_i z_i], and |gradient mapping|^2 at
+        (x, u). Both vanish at the optimum and only there.
+    memory : mapping
+        What the adaptation rule and the monitor remember.
+    incumbent : Incumbent
+        The best points so far.
+    """
+
+    algorithm: str
+    t: int
+    passes: float
+    x: Array
+    y: Array
+    z: Array
+    zt: Array
+    u: Array
+    steps: Steps
+    Lam: float
+    Delta: float
+    primal: float
+    dual: float
+    mismatch: float = np.inf
+    residual: float = np.inf
+    smoothness: float = 1.0
+    v: Array | None = None
+    xt: Array | None = None
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    incumbent: Incumbent = field(default_factory=Incumbent)
+
+    @property
+    def merit(self) -> float:
+        """What should shrink, in units of P: the gap P - D, or its stand-in where D = -inf."""
+        return self.primal - self.dual if np.isfinite(self.dual) else self.estimated_gap(np.inf)
+
+    def estimated_gap(self, strong_convexity: float) -> float:
+        """An estimate of P - P* where D = -inf: mismatch + |gradient mapping|^2/(2 m).
+
+        m is kept at or below the smoothness of the mapping, which never asks for more.
+        """
+        m = min(strong_convexity, self.smoothness)
+        return self.mismatch + self.residual / (2.0 * m)
+
+    @property
+    def rollbacks(self) -> int:
+        """How often the monitor has rolled the run back."""
+        return int(self.memory.get("rollbacks", 0))
