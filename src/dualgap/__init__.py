@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dualgap._versions import show_versions
 
 if TYPE_CHECKING:
-    from dualgap import adaptation, algorithms, losses
+    from dualgap import adaptation, algorithms, datasets, losses
     from dualgap.certificate import Certificate, certify
     from dualgap.driver import solve
     from dualgap.problem import Problem
@@ -29,7 +29,7 @@ _HOMES = {
     "certify": "dualgap.certificate",
     "solve": "dualgap.driver",
 }
-_MODULES = ("adaptation", "algorithms", "losses")
+_MODULES = ("adaptation", "algorithms", "datasets", "losses")
 
 __all__ = [
     "Certificate",
@@ -39,6 +39,7 @@ __all__ = [
     "adaptation",
     "algorithms",
     "certify",
+    "datasets",
     "losses",
     "show_versions",
     "solve",

@@ -16,6 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dualgap import _validation as check
+from dualgap._arrays import dot
 from dualgap._names import lookup
 from dualgap._types import Array, Data
 from dualgap.adaptation import Rule, as_rule
@@ -222,7 +223,7 @@ class _Run:
 
     def _judge(self, s: State) -> Status | None:
         """Whether to stop, and why."""
-        if not (math.isfinite(s.primal) and math.isfinite(float(s.x @ s.x))):
+        if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
         if s.t % 10 == 0 and _separates(self.problem, s.x, s.z):
             return Status.NO_MINIMISER

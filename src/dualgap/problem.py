@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap._arrays import weighted_sum
 from dualgap._types import Array, Data
 from dualgap.constants import Constants
 from dualgap.designs import InterceptDesign, as_design
@@ -127,7 +128,7 @@ class Problem:
 
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""
-        return float(self.q @ values)
+        return weighted_sum(self.q, values)
 
     def primal(self, x: Array, z: Array) -> float:
         """P(x) from z = A x + offset."""

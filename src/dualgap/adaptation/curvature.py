@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from dualgap._arrays import dot
 from dualgap.adaptation._base import Rule
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -52,13 +53,13 @@ class Curvature(Rule):
         """Move halfway, on a log scale, to the curvature seen since the last time."""
         here = {"x_then": s.x, "z_then": s.z}
         dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
-        moved = float(dx @ dx)
-        if moved <= 1e-24 * float(s.x @ s.x) or moved == 0.0:  # rounding, not curvature
+        moved = dot(dx, dx)
+        if moved <= 1e-24 * dot(s.x, s.x) or moved == 0.0:  # rounding, not curvature
             return s.Delta, here
         loss, b = problem.loss, problem.b
         ds = loss.grad(s.z, b) - loss.grad(s.memory["z_then"], b)
         l2 = problem.regularizer.l2
-        c = (problem.mean(ds * dz) + float(l2 @ (dx * dx))) / moved
+        c = (problem.mean(ds * dz) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.penalised_strength
         smoothness = s.Lam / loss.gamma
         c = min(max(c, 1e-10 * smoothness), smoothness)

@@ -2,10 +2,10 @@
 
 An estimate Delta that is too large makes BPD slow, or, with theta < 1 or the longer dual-free
 steps, may keep it from converging. The monitor remembers the best point (least merit: the gap, or
-what stands in for it where the gap is infinite). If the merit has grown a thousandfold, or has found no
-new best for many times the period that the present estimate predicts, it rolls back: to the best
-point, to a tenth of the estimate. After five roll-backs it gives up tuning and stays with the
-parameters that need no estimate.
+what stands in for it where the gap is infinite). If the merit has grown a thousandfold, or has
+found no new best for many times the period that the present estimate predicts, it rolls back: to
+the best point, to a tenth of the estimate. After five roll-backs it gives up tuning and stays
+with the parameters that need no estimate.
 """
 
 from __future__ import annotations

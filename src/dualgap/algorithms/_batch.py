@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.feasible import repair_free, repair_is_free
 from dualgap.problem import Problem
@@ -114,7 +115,7 @@ def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
     smoothness = s.Lam / problem.loss.gamma
     tau = 1.0 / smoothness
     mapping = (s.x - problem.regularizer.prox(s.x - tau * s.u, tau)) / tau
-    residual = float(mapping @ mapping)
+    residual = dot(mapping, mapping)
     return replace(s, mismatch=mismatch, residual=residual, smoothness=smoothness)
 
 
@@ -124,8 +125,8 @@ def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> S
     The theorems use Lam only through |A dx|_Q^2 <= Lam |dx|^2, and dx is known here.
     """
     dx, dz = s.x - old.x, s.z - old.z
-    moved = float(dx @ dx)
-    if moved <= 1e-16 * float(s.x @ s.x):  # rounding, not curvature
+    moved = dot(dx, dx)
+    if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
     seen = problem.mean(dz * dz) / moved
     if seen <= s.Lam:

@@ -34,7 +34,7 @@ def bpd_step(problem: Problem, s: State) -> State:
     """One iteration of Algorithm 1."""
     tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
     # Alg. 1, line 1
-    y = problem.loss.prox_conj(s.y + sigma * s.zt, sigma, problem.b)
+    y = problem.loss.prox_conj(s.y + sigma * s.zt, sigma, problem.b, guess=s.zt)
     # Alg. 1, line 2
     u = problem.adjoint(y)
     x = problem.regularizer.prox(s.x - tau * u, tau)

@@ -61,8 +61,11 @@ class Loss(ABC):
     def conj_grad(self, y: Array, b: Array) -> Array:
         """A v with phi'(v) = y, for y in the domain (clipped to finite values at its ends)."""
 
-    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
-        """prox_{s phi*}(v): the y with y = phi'((v - y)/s)."""
+    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+        """prox_{s phi*}(v): the y = phi'(z) with s z + phi'(z) = v.
+
+        ``guess`` is where an iterative method may look for z first.
+        """
         raise TypeError(  # pragma: no cover - algorithms ask `has_dual_prox` first
             f"the loss {self.name!r} has no dual prox"
         )

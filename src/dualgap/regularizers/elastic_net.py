@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dualgap._arrays import weighted_sum
 from dualgap._types import Array, Mask
 
 
@@ -76,8 +77,8 @@ class ElasticNet:
 
     def value(self, x: Array) -> float:
         """g(x)."""
-        total = 0.5 * float(self.l2 @ (x * x)) if self.has_l2 else 0.0
-        return total + float(self.l1 @ np.abs(x)) if self.has_l1 else total
+        total = 0.5 * weighted_sum(self.l2, x * x) if self.has_l2 else 0.0
+        return total + weighted_sum(self.l1, np.abs(x)) if self.has_l1 else total
 
     def prox(self, v: Array, tau: float) -> Array:
         """prox_{tau g}(v) = S(v, tau l1)/(1 + tau l2)."""
@@ -96,7 +97,7 @@ class ElasticNet:
         if ((over > 0) & (self.l2 == 0)).any():
             return np.inf
         ratio = np.divide(over, self.l2, out=np.zeros_like(over), where=self.l2 > 0)
-        return 0.5 * float(ratio @ over)
+        return 0.5 * weighted_sum(ratio, over)
 
     def fenchel_gap(self, x: Array, s: Array) -> Array:
         """g(x) + g*(s) - s x per coordinate, as a sum of two terms >= 0.

@@ -1,0 +1,139 @@
+"""What an honest certificate must satisfy, checked from outside with nothing of the package."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+import dualgap
+
+from .cases import Case
+from .checker import LD, phi_second
+
+UNDERFLOW = 1e-290
+"""Longdouble reaches further down than float64."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The best point known, found without dualgap unless dualgap found a better one."""
+
+    x: np.ndarray
+    c: float
+    primal: LD
+
+    def better(self, case: Case, x: np.ndarray, c: float) -> "Reference":
+        x = np.where(np.abs(x) > 1e-90, x, 0.0)
+        primal = case.checker.primal(x, c)
+        return Reference(x, c, primal) if primal < self.primal else self
+
+    def distance(self, case: Case) -> float:
+        """|x - x*| from l2 > 0 on every coordinate, and a duality gap of the checker's own."""
+        check = case.checker
+        y = check.balanced(check.gradient_dual(self.x, self.c))
+        gap = max(self.primal - check.dual(y), 1e-18 * self.primal)
+        return math.sqrt(2.0 * gap / check.l2_j.min())
+
+
+def reference(case: Case) -> Reference:
+    """scipy's L-BFGS-B on x = p - m with p, m >= 0, then Newton on the support."""
+    check, d = case.checker, case.shape[1]
+    A, q = np.asarray(check.A, float), np.asarray(check.q, float)
+    l1, l2 = np.asarray(check.l1_j, float), np.asarray(check.l2_j, float)
+
+    def split(v: np.ndarray) -> tuple[np.ndarray, float]:
+        return v[:d] - v[d : 2 * d], float(v[-1]) if case.fit_intercept else 0.0
+
+    def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
+        x, c = split(v)
+        y = np.asarray(check.gradient_dual(x, c), float)
+        smooth = A.T @ (q * y) + l2 * x
+        gradient = np.concatenate((smooth + l1, l1 - smooth, [q @ y * case.fit_intercept]))
+        # l1 (p + m), not l1 |p - m|: the two agree where it matters
+        return float(check.primal(x, c) + (l1 @ (v[:d] + v[d : 2 * d] - np.abs(x)))), gradient
+
+    bounds = [(0, None)] * (2 * d) + [(None, None)]
+    found = scipy.optimize.minimize(
+        value_and_gradient,
+        np.zeros(2 * d + 1),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 200, "ftol": 1e-16, "gtol": 1e-14, "maxcor": 20},
+    )
+    x, c = split(found.x)
+    clean = np.where(np.abs(x) > 1e-9 * np.abs(x).max(initial=0.0), x, 0.0)
+    best = Reference(np.zeros(d), 0.0, check.at_zero()).better(case, x, c)
+    return newton(case, best.better(case, clean, c))
+
+
+def newton(case: Case, best: Reference, steps: int = 12) -> Reference:
+    """Newton's method on the coordinates that are not 0 (and the intercept), as far as P falls."""
+    check, d = case.checker, case.shape[1]
+    B = np.asarray(np.column_stack((check.A, np.ones(len(check.b)))), float)
+    support = np.append(best.x != 0, case.fit_intercept)
+    if not support.any():
+        return best
+    l1, l2 = np.append(check.l1_j, 0), np.append(check.l2_j, 0)
+    for _ in range(steps):
+        v = np.append(best.x, best.c)
+        z = check.predict(best.x, best.c)
+        y = check.gradient_dual(best.x, best.c)
+        curvature = phi_second(check.loss, check.parameter, z, check.b)
+        g = np.asarray(B.T @ (check.q * y) + l1 * np.sign(v) + l2 * v, float)[support]
+        H = (B.T * np.asarray(check.q * curvature, float)) @ B + np.diag(l2.astype(float))
+        step = np.zeros(d + 1)
+        step[support] = np.linalg.lstsq(H[np.ix_(support, support)], g, rcond=1e-14)[0]
+        new = best
+        for shrink in (1.0, 0.25, 0.03):
+            trial = v - shrink * step
+            new = best.better(case, trial[:d], float(trial[d]))
+            if new is not best:
+                break
+        if new is best:
+            return best
+        best = new
+    return best
+
+
+def certify(case: Case, x: Any, c: float = 0.0, y: Any = None) -> dualgap.Certificate:
+    return dualgap.certify(case.A, case.b, x, y, intercept=c, **case.arguments)
+
+
+def assert_honest(
+    case: Case, x: np.ndarray, c: float, y: np.ndarray | None, best: Reference
+) -> dualgap.Certificate:
+    """Certify (x, c, y) and hold the certificate against the checker and the best point known."""
+    check = case.checker
+    got = certify(case, x, c, y)
+    primal = check.primal(x, c)
+    floor = check.primal_floor(x, c) + UNDERFLOW
+    assert abs(got.primal - primal) <= 1e-13 * primal + floor, "P(x) is wrong"
+    assert_consistent(case, got)
+    if not got.certified:
+        return got
+    floor += check.dual_floor(y, best.x, best.c) + check.primal_floor(best.x, best.c)
+    short = (primal - best.primal) - LD(got.gap)
+    assert short <= floor, f"gap {got.gap} is {short:.3g} short of P(x) - P*: {got}"
+    if check.l2_j.min() > 0:
+        off = np.linalg.norm(x - best.x)
+        reach = got.distance + math.sqrt(2.0 * floor / float(check.l2_j.min()))
+        assert off <= reach + best.distance(case), f"x is {off} from x*, not within {got.distance}"
+    return got
+
+
+def assert_consistent(case: Case, got: dualgap.Certificate) -> None:
+    """The parts of a certificate fit together."""
+    assert got.certified == (got.kind != "none") == math.isfinite(got.gap)
+    assert got.gap >= 0.0
+    assert got.dual == got.primal - got.gap
+    unit = max(got.primal, 1e-12 * float(case.checker.at_zero()))
+    if got.certified and unit > 0:
+        assert math.isclose(got.relative_gap, got.gap / unit, rel_tol=1e-12)
+    strong = float(case.checker.l2_j.min())
+    if got.certified and strong > 0:
+        assert math.isclose(got.distance, math.sqrt(2.0 * got.gap / strong), rel_tol=1e-12)
+    else:
+        assert got.distance == math.inf

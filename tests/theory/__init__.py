@@ -1,0 +1,1 @@
+"""The theorems of Wang & Xiao (2017), held against the code."""
