@@ -149,7 +149,9 @@ class _Attempts:
     """Last certified gap over the estimate it was triggered by."""
     failures: int = 0
     """Attempts in a row that gave no certificate."""
+    next_confirmation: int = 0
     next_t: int = 0
+    next_look: float = 8
     passes: float = 0.0
 
 
@@ -213,10 +215,10 @@ class _Run:
         self.line.update(passes, s.primal, gap, s.Delta, elapsed, target)
         if self.callback is None:
             return None
-        d = self.problem.d
+        x, intercept = self.problem.split(s.x)
         snapshot = Snapshot(
             passes, elapsed, s.primal, best.dual, gap, s.Delta,
-            x=_read_only(s.x[:d]), intercept=float(s.x[d]) if s.x.size > d else 0.0,
+            x=_read_only(x), intercept=intercept,
             y=_read_only(s.y if best.y is None else best.y),
         )  # fmt: skip
         return Status.CALLBACK if self.callback(snapshot) is True else None
@@ -230,13 +232,13 @@ class _Run:
         best = s.incumbent
         target = self.tol * self.problem.scale(best.primal)
         gap = best.primal - best.dual
-        if gap <= target and s.t >= self.attempts.next_t:
+        if gap <= target and s.t >= self.attempts.next_confirmation:
             certificate = self._certify(best.x, best.y)
             if certificate.certified and certificate.gap <= target:
                 return Status.CONVERGED
             if certificate.gap <= 4.0 * certificate.rounding:
                 return Status.ROUNDING
-            self.attempts.next_t = s.t + 10
+            self.attempts.next_confirmation = s.t + 10
         elif not self.free:
             return self._judge_paid(s, target)
         return self._judge_rounding(s, gap)
@@ -254,12 +256,14 @@ class _Run:
         m = self.problem.regularizer.penalised_strength + s.Delta
         Lf = s.Lam / self.problem.loss.gamma
         estimate = s.estimated_gap(m if m > 0 else 1e-2 * Lf)
-        # For the trace, and to learn how the estimate relates to the truth, look after 16, 32, 64,
-        # ... iterations; a factorisation costs about d/10 of them, so then not before d. Squared
+        # For the trace, and to learn how the estimate relates to the truth, look ever more seldom;
+        # a factorisation costs about d/10 iterations, so then not before d, 2d, 4d, ... Squared
         # loss without regulariser: any dual point projects to P*, so look once, at the start.
-        first = max(16, self.problem.size) if self.dear else 16
-        for_trace = s.t >= first and s.t & (s.t - 1) == 0
-        for_trace |= self.problem.loss.is_quadratic and self.attempts.passes == 0
+        exact = self.dear and self.problem.loss.is_quadratic
+        for_trace = self.attempts.passes == 0 if exact else s.t >= self.attempts.next_look
+        if for_trace:
+            growth = 2.0 if self.dear else 1.2
+            self.attempts.next_look = max(s.t * growth, self.problem.size if self.dear else 16)
         due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
         if not (for_trace or due):
             return None
@@ -322,9 +326,13 @@ class _Run:
         if status is Status.CONVERGED and not reached:
             status = Status.ROUNDING
         assert y is not None
+        passes, elapsed, primal, bound, *rest = self.rows[-1]
+        bound = max(bound, certificate.dual)
+        self.rows[-1] = (passes, elapsed, primal, bound, primal - bound, *rest[1:])
+        coefficients, intercept = problem.split(x)
         return Result(
-            x=x[: problem.d].copy(),
-            intercept=float(x[problem.d]) if problem.fit_intercept else 0.0,
+            x=coefficients.copy(),
+            intercept=intercept,
             y=y.copy(),
             certificate=certificate,
             status=status,
@@ -398,7 +406,8 @@ def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, 
     if x0 is not None:
         shape = np.shape(x0)
         if problem.fit_intercept and shape == (problem.d + 1,):
-            x = check.vector("x0", x0, problem.d + 1, what="column of A and the intercept").copy()
+            given = check.vector("x0", x0, problem.d + 1, what="column of A and the intercept")
+            x = problem.join(given[:-1], given[-1], argument="x0")
         else:
             x = problem.join(x0, argument="x0").copy()
     y = problem.dual_point("y0", y0)

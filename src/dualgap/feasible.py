@@ -55,7 +55,7 @@ def repair_free(problem: Problem, y: Array, u: Array) -> tuple[Array, Array]:
     if problem.regularizer.has_free:
         mean = problem.mean(y)
         y, u = y - mean, u - mean * problem.column_means
-        u[-1] = 0.0  # sum_i q_i y_i, but for rounding
+        u[-1] = 0.0  # a multiple of sum_i q_i y_i, but for rounding
     if problem.regularizer.has_boxed:
         t = l1_scale(problem, y, u)
         if t != 1.0:

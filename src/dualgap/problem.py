@@ -4,7 +4,7 @@
     D(y)    = sum_i q_i (y_i offset_i - phi_i*(y_i)) - g*(-A'Qy)
 
 with q_i = w_i / sum w. An intercept is one more coordinate, free of penalty, whose column is
-ones: inside the package x stands for (x, c) and A for (A, 1).
+constant: inside the package x stands for (x, c/s) and A for (A, s 1), see `designs.intercept`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Problem:
             )
         self.design = base
         if self.fit_intercept:
-            self.design = InterceptDesign(base)
+            self.design = InterceptDesign(base, self.q)
             l1_j, l2_j = np.append(l1_j, 0.0), np.append(l2_j, 0.0)
         self.regularizer = ElasticNet(l1_j, l2_j)
         self.constants = Constants(self.design, self.q)
@@ -219,11 +219,17 @@ class Problem:
         """Check x and put it together with the intercept."""
         values = check.vector(argument, x, self.d, what="column of A")
         c = check.real("intercept", intercept)
-        if self.fit_intercept:
-            return np.append(values, c)
+        if isinstance(self.design, InterceptDesign):
+            return np.append(values, c / self.design.scale)
         if c:
             raise ValueError(f"intercept={c:g}, but this problem has no intercept.")
         return values
+
+    def split(self, x: Array) -> tuple[Array, float]:
+        """The coefficients and the intercept: the inverse of `join`."""
+        if isinstance(self.design, InterceptDesign):
+            return x[:-1], float(self.design.scale * x[-1])
+        return x, 0.0
 
     def dual_point(self, argument: str, y: Any) -> Array | None:
         """Check a dual point's form (None stays None)."""

@@ -210,10 +210,12 @@ class Checker:
         """Rounding of P(x): that of z, felt through phi', and that of the sums."""
         x = wide(x)
         z = self.predict(x, c)
+        terms = sum(self.A.shape) + 4
         reach = np.abs(self.A) @ np.abs(x) + abs(c) + np.abs(self.o) + np.abs(self.b)
         slope = np.abs(phi_prime(self.loss, self.parameter, z, self.b))
-        terms = sum(self.A.shape) + 4
-        return float(terms * EPS * ((self.q * slope * reach).sum() + self.primal(x, c)))
+        bend = 1 + 1 / LD(self.parameter) + LD(self.parameter)  # at least phi''
+        felt = (self.q * reach * (slope + bend * terms * EPS * reach)).sum()
+        return float(terms * EPS * (felt + self.primal(x, c)))
 
     def dual_floor(self, y: Any, x: Any, c: float = 0.0) -> float:
         """Rounding of a bound D(y) <= P(x): an error e of A'Qy shows as e'x, whatever its size."""

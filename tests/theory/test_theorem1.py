@@ -12,6 +12,8 @@ discusses: gamma delta = 1, mu/L, mu^2/L^2.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,8 @@ def test_well_conditioned_loss(l2, weighted):
 
 
 @pytest.mark.parametrize(
-    ("power", "l2", "weighted"), [(1, 0.0, True), (1, 0.02, False), (2, 0.0, False), (2, 0.02, True)]
+    ("power", "l2", "weighted"),
+    [(1, 0.0, True), (1, 0.02, False), (2, 0.0, False), (2, 0.02, True)],
 )
 def test_mildly_and_badly_conditioned_loss(power, l2, weighted):
     """gamma delta = mu/L and mu^2/L^2: logistic loss plus (k/2) z^2, mu given."""
@@ -86,6 +89,27 @@ def test_lower_bound_on_mu_and_upper_bound_on_Lam_keep_the_theorem():
     saddle = newton(c.problem)
     check(BPD(mu=0.5 * c.mu, schedule="theorem"), c.problem, saddle, starts(c, saddle))
     check(BPD(schedule="theorem"), c.problem, saddle, starts(c, saddle))
+
+
+class TwiceAsLong(BPD):
+    """A mistake: tau and sigma twice Theorem 1's, with its theta."""
+
+    def steps(self, problem, Lam, Delta):
+        right = super().steps(problem, Lam, Delta)
+        return replace(right, tau=2 * right.tau, sigma=2 * right.sigma)
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.02])
+@pytest.mark.parametrize("power", [0, 1])
+def test_steps_twice_too_long_break_the_bound(power, l2):
+    """Negative control. The bound along trajectories sees no smaller mistake: test_one_step does."""
+    c = case(16, kappa=2.0, conditioning=2.0**-power, l2=l2)
+    saddle = newton(c.problem)
+    wrong = TwiceAsLong(mu=c.mu, schedule="theorem")
+    x0, y0 = starts(c, saddle)["fast x"]
+    with np.errstate(over="ignore", invalid="ignore"):
+        V, _ = ratios(wrong, c.problem, saddle, x0, y0)
+    assert np.nanmax(V) > 2.0
 
 
 def test_second_line_needs_t_of_at_least_one():

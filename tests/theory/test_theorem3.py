@@ -68,7 +68,8 @@ def test_well_conditioned_loss(schedule, l2, weighted):
 
 @SCHEDULES
 @pytest.mark.parametrize(
-    ("power", "l2", "weighted"), [(1, 0.0, True), (1, 0.02, False), (2, 0.0, False), (2, 0.02, True)]
+    ("power", "l2", "weighted"),
+    [(1, 0.0, True), (1, 0.02, False), (2, 0.0, False), (2, 0.02, True)],
 )
 def test_mildly_and_badly_conditioned_loss(schedule, power, l2, weighted):
     """gamma delta = mu/L and mu^2/L^2: logistic loss plus (k/2) z^2."""
@@ -86,7 +87,11 @@ def test_logistic_loss(schedule):
     saddle = newton(c.problem)
     x, slow = saddle.x.astype(float), np.linalg.eigh(c.A.T @ c.A)[1][:, 0]
     # Dual points of logistic loss live in an interval, so y0 is left to x0.
-    points = {"slow x": (x + slow, saddle.y.astype(float)), "zero": (0 * x, None), "far": (9 * x, None)}
+    points = {
+        "slow x": (x + slow, saddle.y.astype(float)),
+        "zero": (0 * x, None),
+        "far": (9 * x, None),
+    }
     check(DFBPD(schedule=schedule), c.problem, saddle, points)
 
 

@@ -1,11 +1,11 @@
 """The monitor: no estimate is trusted for longer than progress lasts.
 
 An estimate Delta that is too large makes BPD slow, or, with theta < 1 or the longer dual-free
-steps, may keep it from converging. The monitor remembers the best point (least merit: the gap, or
-what stands in for it where the gap is infinite). If the merit has grown a thousandfold, or has
-found no new best for many times the period that the present estimate predicts, it rolls back: to
-the best point, to a tenth of the estimate. After five roll-backs it gives up tuning and stays
-with the parameters that need no estimate.
+steps, may keep it from converging. The monitor remembers the best point: least gap P - D, or
+least P where the gap is infinite. If the gap (or P) has grown a thousandfold, or has found no new
+best for many times the period that the present estimate predicts, it rolls back: to the best
+point, to a tenth of the estimate. After five roll-backs it gives up tuning and stays with the
+parameters that need no estimate.
 """
 
 from __future__ import annotations
@@ -34,19 +34,17 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
     memory: Mapping[str, Any] = s.memory
     rollbacks = int(memory.get("rollbacks", 0))
     tuning = rollbacks < GIVE_UP
-    merit = s.merit
-    best = memory.get("best_merit", math.inf)
-    if merit < best:
-        kept = {"best_merit": merit, "best_t": s.t, "best": (s.x, s.y, s.z, s.u, s.v)}
+    score = s.merit if math.isfinite(s.dual) else s.primal
+    best = memory.get("best_score", math.inf)
+    if score < best:
+        kept = {"best_score": score, "best_t": s.t, "best": (s.x, s.y, s.z, s.u, s.v)}
         return replace(s, memory={**memory, **kept}), tuning
-    if not tuning or not math.isfinite(best):
+    if not tuning or not math.isfinite(best) or s.merit <= AT_ROUNDING * problem.scale(s.primal):
         return s, tuning
     m = problem.regularizer.penalised_strength + s.Delta
     patience = 30.0 + PATIENCE * math.sqrt(s.Lam / (problem.loss.gamma * m))
-    lost = not math.isfinite(merit) or merit > GROWTH * best
+    lost = not score <= GROWTH * max(best, AT_ROUNDING * problem.primal_at_zero)
     if not lost and s.t - memory["best_t"] <= patience:
-        return s, tuning
-    if best <= AT_ROUNDING * problem.scale(s.primal):
         return s, tuning
     x, y, z, u, v = memory["best"]
     last = rollbacks + 1 == GIVE_UP

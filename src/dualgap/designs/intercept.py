@@ -1,7 +1,13 @@
-"""A design with a column of ones appended: (A, 1), without touching A."""
+"""A design with a constant column appended: (A, s 1), without touching A.
+
+The intercept is c = s x_last. Nothing penalises it, so the constant s is ours to choose: with s^2
+the mean squared length of A's columns it does not spoil the conditioning of data whose units are
+far from 1. A power of two, so that c and x_last differ by no rounding.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,42 +17,52 @@ from dualgap.designs._base import Design
 
 
 class InterceptDesign(Design):
-    """The matrix (A, 1); its last coordinate is the intercept."""
+    """The matrix (A, s 1); s times its last coordinate is the intercept.
 
-    def __init__(self, base: Design) -> None:
+    Parameters
+    ----------
+    base : Design
+        A.
+    weights : array of shape (n,)
+        Sum to one; they weigh the rows in the length of a column.
+    """
+
+    def __init__(self, base: Design, weights: Array) -> None:
         self.base = base
         self.shape = (base.shape[0], base.shape[1] + 1)
+        mean_square = float(weights @ base.row_norms_sq()) / base.shape[1]
+        self.scale = 2.0 ** round(0.5 * math.log2(mean_square)) if mean_square > 0 else 1.0
 
     def matvec(self, x: Array) -> Array:
         """A x + c."""
-        return np.asarray(self.base.matvec(x[:-1]) + x[-1])
+        return np.asarray(self.base.matvec(x[:-1]) + self.scale * x[-1])
 
     def rmatvec(self, r: Array) -> Array:
-        """(A' r, sum r)."""
-        return np.append(self.base.rmatvec(r), r.sum())
+        """(A' r, s sum r)."""
+        return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
     def row_norms_sq(self) -> Array:
-        """|a_i|^2 + 1."""
-        return self.base.row_norms_sq() + 1.0
+        """|a_i|^2 + s^2."""
+        return self.base.row_norms_sq() + self.scale**2
 
     def column_norms_sq(self, weights: Array) -> Array:
-        """The base's, and sum weights."""
-        return np.append(self.base.column_norms_sq(weights), weights.sum())
+        """The base's, and s^2 sum weights."""
+        return np.append(self.base.column_norms_sq(weights), self.scale**2 * weights.sum())
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
-        """The base's blocks with a column of ones."""
+        """The base's blocks with the constant column."""
         for at, block in self.base.blocks(rows):
-            yield at, np.column_stack((block, np.ones(block.shape[0])))
+            yield at, np.column_stack((block, np.full(block.shape[0], self.scale)))
 
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""
         d = self.base.shape[1]
         out = np.empty((d + 1, d + 1))
         out[:d, :d] = self.base.gram(weights)
-        out[d, :] = out[:, d] = self.rmatvec(weights)
+        out[d, :] = out[:, d] = self.scale * self.rmatvec(weights)
         return out
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
-        """The base's, with the ones."""
+        """The base's, with the constant column."""
         z, u = self.base.absolute_product(x[:-1], r)
-        return z + x[-1], np.append(u, r.sum())
+        return z + self.scale * x[-1], np.append(u, self.scale * r.sum())

@@ -16,7 +16,7 @@ from dualgap.losses._base import MarginLoss
 def solve_margin(k: Array, s: float, guess: Array | None = None) -> Array:
     """Solve F(t) = s t + expit(t) - k = 0 for t, elementwise, s > 0.
 
-    F increases; t solves it for k exactly if -t does for 1 - k, so take k >= 1/2 and t >= 0. There F
+    F increases; t solves it for k exactly if -t does for 1 - k, so take k >= 1/2, t >= 0. There F
     is concave: wherever Newton's method starts, its next iterate lies left of the root, and from
     then on it climbs to it. The root is at least (k - 1)/s and, for k < 1, at most logit(k).
     """
