@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
@@ -57,19 +57,23 @@ class Constants:
         self.q = q
         self.passes = 0.0
         """Passes over the data that the constants computed so far have cost."""
+        self.samplers: dict[Any, Any] = {}
 
     @cached_property
     def R(self) -> Bound:
         """max |a_i| over the rows with weight."""
+        return Bound(math.sqrt(float(self.row_norms_sq[self.q > 0].max())), "exact", "row norms")
+
+    @cached_property
+    def row_norms_sq(self) -> Array:
+        """|a_i|^2."""
         self.passes += 1
-        norms = self.design.row_norms_sq()[self.q > 0]
-        return Bound(math.sqrt(float(norms.max())), "exact", "row norms")
+        return self.design.row_norms_sq()
 
     @cached_property
     def trace(self) -> float:
         """Trace of A'QA: sum_i q_i |a_i|^2, at least Lam."""
-        self.passes += 1
-        return float(self.q @ self.design.row_norms_sq())
+        return float(self.q @ self.row_norms_sq)
 
     @property
     def gram_side(self) -> int:

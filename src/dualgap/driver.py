@@ -21,6 +21,7 @@ from dualgap._names import lookup
 from dualgap._types import Array, Data
 from dualgap.adaptation import Rule, as_rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
+from dualgap.algorithms._randomised import Randomised
 from dualgap.certificate import Certificate, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.problem import Problem
@@ -122,6 +123,8 @@ def solve_problem(
     chosen = with_options(
         as_algorithm(algorithm, problem), adapt=as_rule(adapt), mu=mu, schedule=schedule
     )
+    if random_state is not None and isinstance(chosen, Randomised):
+        chosen = with_options(chosen, seed=_seed(random_state))
     notes = [f"auto chose {chosen.name}."] if algorithm == "auto" else []
     start_x, start_y = _starting_points(problem, x0, y0)
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
@@ -187,7 +190,7 @@ class _Run:
         status = self._record(s) or self._judge(s)
         try:
             while status is None:
-                if s.passes + 1 > last:
+                if s.passes + self.algorithm.passes_per_step > last:
                     status = Status.PASS_LIMIT
                 elif time.perf_counter() - self.began > self.seconds:
                     status = Status.TIME_LIMIT
@@ -206,7 +209,7 @@ class _Run:
         best = s.incumbent
         gap = s.primal - best.dual
         elapsed = time.perf_counter() - self.began
-        passes = s.passes + self.attempts.passes
+        passes = s.passes + s.check_passes + self.attempts.passes
         self.rows.append(
             (passes, elapsed, s.primal, best.dual, gap, s.Delta,
              s.steps.tau, s.steps.sigma, s.steps.theta)
@@ -337,7 +340,7 @@ class _Run:
             certificate=certificate,
             status=status,
             trace=Trace(self.rows, s.rollbacks, target),
-            passes=s.passes + self.attempts.passes,
+            passes=s.passes + s.check_passes + self.attempts.passes,
             seconds=time.perf_counter() - self.began,
             setup=setup,
             algorithm=self.algorithm.name,
@@ -399,6 +402,12 @@ def _check_random_state(random_state: Any) -> None:
         )
     if random_state < 0:
         raise ValueError(f"random_state must not be negative, got {random_state}.")
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    return int(random_state)
 
 
 def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, Array | None]:

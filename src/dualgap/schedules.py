@@ -81,6 +81,60 @@ def proved_factor(loss: Loss) -> float:
     return math.sqrt(2.0 / (4.0 + loss.gamma * loss.delta))
 
 
+def spdc_steps(
+    loss: Loss, R: float, n: int, least: float, lam: float, Delta: float, *, k: float
+) -> Steps:
+    """Theorem 2's parameters (SPDC), equations (9), (10), with k/R for 1/(4R).
+
+    tau = (k/R) sqrt(gamma/(n m)),  sigma = (k/R) sqrt(n m/gamma),  m = lam + Delta
+    theta_x = (1 - tau sigma Delta/(2(sigma + 4 delta)))/(1 + tau lam)
+    theta_y = 1 - p s/(1 + s),  s = sigma gamma/2,  p the least probability (1/n if uniform)
+    """
+    tau, sigma = _randomised_steps(loss, R, n, lam + Delta, k)
+    delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
+    s = 0.5 * sigma * loss.gamma
+    theta_x = (1.0 - tau * sigma * Delta / (2.0 * (sigma + 4.0 * delta))) / (1.0 + tau * lam)
+    return _randomised(tau, sigma, theta_x, s, least, lam + Delta, loss.delta > 0 or Delta == 0)
+
+
+def df_spdc_steps(
+    loss: Loss, R: float, n: int, least: float, lam: float, Delta: float, *, k: float
+) -> Steps:
+    """Theorem 4's parameters (DF-SPDC), equations (15), (16), with k/R for 1/(4R).
+
+    tau as in Theorem 2,  sigma = (k/R) sqrt(gamma n m)
+    theta_x = (1 - tau sigma Delta/(4 + 2 sigma))/(1 + tau lam),  theta_y with s = sigma/2
+    """
+    tau, sigma = _randomised_steps(loss, R, n, lam + Delta, k)
+    sigma *= loss.gamma
+    theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
+    return _randomised(tau, sigma, theta_x, 0.5 * sigma, least, lam + Delta, True)
+
+
+def zhang_xiao_steps(loss: Loss, R: float, n: int, lam: float) -> Steps:
+    """SPDC of Zhang & Xiao (2015), lam > 0.
+
+    tau = (1/2R) sqrt(gamma/(n lam)),  sigma = (1/2R) sqrt(n lam/gamma)
+    theta = 1 - 1/(n + R sqrt(n/(lam gamma)))
+    """
+    tau, sigma = _randomised_steps(loss, R, n, lam, 0.5)
+    theta = 1.0 - 1.0 / (n + R * math.sqrt(n / (lam * loss.gamma)))
+    return Steps(tau, sigma, theta, theta)
+
+
+def _randomised_steps(loss: Loss, R: float, n: int, m: float, k: float) -> tuple[float, float]:
+    """(tau, sigma); without strong convexity those of m = R^2/(gamma n): sigma = k/gamma."""
+    m = m if m > 0 else R * R / (loss.gamma * n)
+    return k / R * math.sqrt(loss.gamma / (n * m)), k / R * math.sqrt(n * m / loss.gamma)
+
+
+def _randomised(
+    tau: float, sigma: float, theta_x: float, s: float, least: float, m: float, proved: bool
+) -> Steps:
+    theta = max(theta_x, 1.0 - least * s / (1.0 + s)) if m > 0 else 1.0
+    return Steps(tau, sigma, theta if proved else 1.0, theta)
+
+
 def accelerate(steps: Steps, dual_convexity: float) -> Steps:
     """The next parameters without strong convexity of P; theta belongs to the step just taken.
 

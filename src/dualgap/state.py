@@ -37,6 +37,8 @@ class State:
         Iterations done.
     passes : float
         Passes over the data that they took.
+    check_passes : float
+        Passes for what is computed between them: products for P, sums anew.
     x, y : array
         The primal point (with the intercept) and the dual point.
     z, zt : array
@@ -46,7 +48,7 @@ class State:
     v : array or None
         Dual-free methods: y = phi'(v).
     xt : array or None
-        x~ itself, for methods that step from it.
+        x~ itself, or the x before x, for methods that need it.
     steps : Steps
         tau, sigma, theta of the next iteration.
     Lam : float
@@ -82,6 +84,7 @@ class State:
     mismatch: float = np.inf
     residual: float = np.inf
     smoothness: float = 1.0
+    check_passes: float = 0.0
     v: Array | None = None
     xt: Array | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)

@@ -19,7 +19,7 @@ from dualgap.problem import Problem
 from dualgap.state import State
 
 if TYPE_CHECKING:
-    from dualgap.algorithms._batch import Algorithm
+    from dualgap.algorithms._base import Algorithm
 
 PATIENCE = 20.0
 """In units of sqrt(condition number): one such unit is the time scale of an accelerated method."""
@@ -41,18 +41,19 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
         return replace(s, memory={**memory, **kept}), tuning
     if not tuning or not math.isfinite(best) or s.merit <= AT_ROUNDING * problem.scale(s.primal):
         return s, tuning
-    m = problem.regularizer.penalised_strength + s.Delta
-    patience = 30.0 + PATIENCE * math.sqrt(s.Lam / (problem.loss.gamma * m))
+    patience = 30.0 / algorithm.passes_per_step + PATIENCE * algorithm.time_scale(problem, s)
     lost = not score <= GROWTH * max(best, AT_ROUNDING * problem.primal_at_zero)
     if not lost and s.t - memory["best_t"] <= patience:
         return s, tuning
     x, y, z, u, v = memory["best"]
     last = rollbacks + 1 == GIVE_UP
     Delta = 0.0 if last else 0.1 * s.Delta
-    steps = algorithm.steps(problem, s.Lam, Delta)
+    boldness = 0.5 * float(memory.get("boldness", 1.0))
+    steps = algorithm.steps(problem, s.Lam, Delta, boldness)
     fresh = {"rollbacks": rollbacks + 1, "best_t": s.t, "x_then": x, "z_then": z, "gap_then": None}
+    fresh["boldness"] = boldness
     new = replace(
-        s, x=x, y=y, z=z, zt=z, u=u, v=v, Delta=Delta, steps=steps,
+        s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Delta=Delta, steps=steps,
         primal=problem.primal(x, z), memory={**memory, **fresh},
     )  # fmt: skip
     from dualgap.algorithms._batch import with_dual

@@ -6,26 +6,35 @@ import dataclasses
 from typing import Any
 
 from dualgap._names import lookup
-from dualgap.algorithms._batch import Algorithm, Start
+from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
+from dualgap.algorithms.ada_spdc import ADFSPDC, AdaSPDC
 from dualgap.algorithms.agd import AGD
 from dualgap.algorithms.bpd import BPD, OptBPD
 from dualgap.algorithms.df_bpd import DFBPD
+from dualgap.algorithms.df_spdc import DFSPDC, OptDFSPDC
+from dualgap.algorithms.spdc import SPDC, OptSPDC
 from dualgap.problem import Problem
 
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    cls.name: cls for cls in (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
-}
+BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
+RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC)
+ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED)}
 
 __all__ = [
     "ADFBPD",
+    "ADFSPDC",
     "AGD",
     "ALGORITHMS",
     "BPD",
     "DFBPD",
+    "DFSPDC",
+    "SPDC",
     "AdaBPD",
+    "AdaSPDC",
     "Algorithm",
     "OptBPD",
+    "OptDFSPDC",
+    "OptSPDC",
     "Start",
     "as_algorithm",
     "choose",

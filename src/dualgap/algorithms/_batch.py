@@ -7,49 +7,16 @@ A x~ = z + theta (z - z_old).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
+from dualgap.algorithms._base import Algorithm
 from dualgap.feasible import repair_free, repair_is_free
 from dualgap.problem import Problem
-from dualgap.schedules import Steps
 from dualgap.state import State
-
-StepRule = Callable[[float, float], Steps]
-"""From (Lam, Delta) to (tau, sigma, theta)."""
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a run starts: points and the notes the user should read."""
-
-    state: State
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Algorithm(ABC):
-    """Parameters, a start and a step; the driver does the rest."""
-
-    name: ClassVar[str]
-
-    @abstractmethod
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
-        """The state before the first iteration."""
-
-    @abstractmethod
-    def step(self, problem: Problem, s: State) -> State:
-        """One iteration: one pass over the data."""
-
-    @abstractmethod
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
-        """(tau, sigma, theta) for these constants."""
 
 
 def first_state(

@@ -19,12 +19,28 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.adaptation import Curvature, Rule, default_start
 from dualgap.adaptation.monitor import watch_progress
-from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam
+from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._batch import first_state, watch_Lam
 from dualgap.algorithms.bpd import bpd_step, data_strong_convexity, require_dual_prox
 from dualgap.algorithms.df_bpd import df_bpd_step
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, bpd_steps, df_bpd_steps
 from dualgap.state import State
+
+
+def first_estimate(problem: Problem, rule: Rule, mu: float | None, default: float) -> float:
+    """Where Delta starts: the rule's start, or delta mu^2/n, or the default."""
+    mu = check.optional_real("mu", mu, low=0.0, strict=True)
+    if rule.start is not None:
+        return rule.start
+    if mu is None:
+        return default
+    if problem.loss.delta == 0:
+        raise ValueError(
+            f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose delta is 0; "
+            "give the estimate itself, adapt=dualgap.adaptation.Curvature(start=...)."
+        )
+    return data_strong_convexity(problem.loss, problem.n, mu)
 
 
 @dataclass(frozen=True)
@@ -48,7 +64,7 @@ class AdaBPD(Algorithm):
     name: ClassVar[str] = "ada-bpd"
     dual_free: ClassVar[bool] = False
 
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 1's at the estimate; l2 counts even if an intercept has none."""
         lam = problem.regularizer.penalised_strength
         return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=self.adapt.theta_one)
@@ -63,18 +79,7 @@ class AdaBPD(Algorithm):
             require_dual_prox(self.name, problem.loss, "adf-bpd")
         constants = problem.constants
         Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
-        mu = check.optional_real("mu", self.mu, low=0.0, strict=True)
-        if self.adapt.start is not None:
-            Delta = self.adapt.start
-        elif mu is not None and problem.loss.delta > 0:
-            Delta = data_strong_convexity(problem.loss, problem.n, mu)
-        elif mu is not None:
-            raise ValueError(
-                f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose "
-                "delta is 0; give the estimate itself, adapt=dualgap.Curvature(start=...)."
-            )
-        else:
-            Delta = default_start(problem, Lam)
+        Delta = first_estimate(problem, self.adapt, self.mu, default_start(problem, Lam))
         state = first_state(self, problem, x0, y0, Lam=Lam, Delta=Delta, dual_free=self.dual_free)
         return Start(replace(state, memory=self.adapt.begin(problem, state)))
 
@@ -86,7 +91,7 @@ class AdaBPD(Algorithm):
         # Alg. 2, line 4
         if tuning and new.t % self.adapt.period == 0:
             Delta, memory = self.adapt.update(problem, new)
-            steps = self.steps(problem, new.Lam, Delta)
+            steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
             new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
         return new
 
@@ -102,9 +107,9 @@ class ADFBPD(AdaBPD):
     name: ClassVar[str] = "adf-bpd"
     dual_free: ClassVar[bool] = True
 
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 3's at the estimate."""
-        k = 0.5 if self.schedule == "theorem" else 1.0
+        k = 0.5 if self.schedule == "theorem" else max(boldness, 0.5)
         lam = problem.regularizer.penalised_strength
         return df_bpd_steps(problem.loss, Lam, lam, Delta, k=k, theta_one=self.adapt.theta_one)
 

@@ -18,7 +18,8 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam, with_dual
+from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
 from dualgap.algorithms.bpd import data_strong_convexity
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -44,7 +45,7 @@ class AGD(Algorithm):
 
     name: ClassVar[str] = "agd"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/Lf; theta is the momentum beta; there is no dual step."""
         Lf = Lam / problem.loss.gamma
         lam = problem.regularizer.strong_convexity

@@ -18,7 +18,8 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam, with_dual
+from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
 from dualgap.losses import Loss
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, accelerate, bpd_steps
@@ -58,6 +59,24 @@ def data_strong_convexity(loss: Loss, n: int, mu: float | None) -> float:
     return loss.delta * mu * mu / n if mu else 0.0
 
 
+def oracle_strong_convexity(problem: Problem) -> tuple[float, list[str]]:
+    """What the data really offer, computed from them, and what to say about it."""
+    loss, constants = problem.loss, problem.constants
+    if loss.delta > 0:
+        return loss.delta * constants.M.value, []
+    if problem.n < problem.size:
+        return 0.0, []
+    reference = problem.solve(algorithm="adf-bpd", tol=1e-8, max_passes=5000)
+    z = problem.predict(problem.join(reference.x, reference.intercept))
+    weights = problem.q * loss.hess(z, problem.b)
+    Delta = max(float(constants.gram_eigenvalues(weights)[0]), 0.0)
+    note = (
+        f"loss={loss.name!r} has delta = 0: strong convexity {Delta:.3g} is the smallest "
+        "eigenvalue of A' diag(q phi'') A at a reference optimum."
+    )
+    return Delta, [note]
+
+
 def require_dual_prox(name: str, loss: Loss, instead: str) -> None:
     """Refuse a loss that an algorithm cannot treat, before any work."""
     if not loss.has_dual_prox:
@@ -84,7 +103,7 @@ class BPD(Algorithm):
 
     name: ClassVar[str] = "bpd"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 1's."""
         lam = problem.regularizer.strong_convexity
         return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=False)
@@ -120,24 +139,9 @@ class OptBPD(BPD):
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
         """From the given mu, or exactly from the data."""
-        if self.mu is not None:
-            return super().Delta(problem)
-        loss, constants = problem.loss, problem.constants
-        if loss.delta > 0:
-            return loss.delta * constants.M.value, []
-        if problem.n < problem.size:
-            return 0.0, []
-        reference = problem.solve(algorithm="adf-bpd", tol=1e-8, max_passes=5000)
-        z = problem.predict(problem.join(reference.x, reference.intercept))
-        weights = problem.q * loss.hess(z, problem.b)
-        Delta = max(float(constants.gram_eigenvalues(weights)[0]), 0.0)
-        note = (
-            f"loss={loss.name!r} has delta = 0: strong convexity {Delta:.3g} is the smallest "
-            "eigenvalue of A' diag(q phi'') A at a reference optimum."
-        )
-        return Delta, [note]
+        return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
 
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 1's; theta = 1 where Delta is local and the theorem has no delta."""
         lam = problem.regularizer.strong_convexity
         if problem.loss.delta == 0:

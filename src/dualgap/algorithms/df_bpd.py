@@ -18,7 +18,8 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam, with_dual
+from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
 from dualgap.algorithms.bpd import NO_THEOREM, data_strong_convexity
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, accelerate, df_bpd_steps, proved_factor
@@ -69,7 +70,7 @@ class DFBPD(Algorithm):
 
     name: ClassVar[str] = "df-bpd"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 3's."""
         k = 0.5 if self.schedule == "theorem" else proved_factor(problem.loss)
         lam = problem.regularizer.strong_convexity

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,17 @@ from dualgap._types import Array
 
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
+
+
+class Rows(NamedTuple):
+    """Row access for compiled kernels: a C-ordered matrix, or the three arrays of CSR."""
+
+    dense: np.ndarray[Any, Any] | None
+    data: np.ndarray[Any, Any] | None
+    indices: np.ndarray[Any, Any] | None
+    indptr: np.ndarray[Any, Any] | None
+    constant: float
+    """The value of an appended constant column, 0 if there is none."""
 
 
 class Design(ABC):
@@ -46,6 +58,10 @@ class Design(ABC):
     @abstractmethod
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r: the products with all entries made positive."""
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """The data laid out by rows, for kernels; at most one re-laid copy, kept."""
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, d x d, accumulated over blocks in a fixed order."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.designs._base import Design, block_rows
+from dualgap.designs._base import Design, Rows, block_rows
 
 
 class DenseDesign(Design):
@@ -19,6 +19,7 @@ class DenseDesign(Design):
         self.shape = (A.shape[0], A.shape[1])
         self._wide = A.dtype == np.float64
         # Rows of a Fortran-ordered array are strided: walk its columns instead.
+        self._c_order: np.ndarray[Any, Any] | None = None
         self._by_rows = bool(A.flags.c_contiguous) or not A.flags.f_contiguous
 
     def matvec(self, x: Array) -> Array:
@@ -46,6 +47,12 @@ class DenseDesign(Design):
         for rows, block in self.blocks(block_rows(self.shape[1])):
             out += weights[rows] @ (block * block)
         return out
+
+    def rows(self) -> Rows:
+        """The data in C order; a copy of Fortran-ordered ones is made once."""
+        if self._c_order is None:
+            self._c_order = np.ascontiguousarray(self.A)
+        return Rows(self._c_order, None, None, None, 0.0)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows, widened; views where the data are float64 already."""

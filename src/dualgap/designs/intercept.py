@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.designs._base import Design
+from dualgap.designs._base import Design, Rows
 
 
 class InterceptDesign(Design):
@@ -53,6 +53,10 @@ class InterceptDesign(Design):
         """The base's blocks with the constant column."""
         for at, block in self.base.blocks(rows):
             yield at, np.column_stack((block, np.full(block.shape[0], self.scale)))
+
+    def rows(self) -> Rows:
+        """The base's rows; kernels append the constant themselves."""
+        return self.base.rows()._replace(constant=self.scale)
 
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array
-from dualgap.designs._base import Design
+from dualgap.designs._base import Design, Rows
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -24,6 +24,7 @@ class SparseDesign(Design):
         self.A = A
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self._rows = A.format == "csr"
+        self._csr: Any = None
         self._pieces = _pieces(A)
         self._pieces_T = [(at, piece.T) for at, piece in self._pieces]
 
@@ -50,6 +51,12 @@ class SparseDesign(Design):
             return np.asarray(squares.sum(axis=1)).reshape(-1)
         assert weights is not None
         return np.asarray(squares.T @ weights).reshape(-1)
+
+    def rows(self) -> Rows:
+        """CSR arrays; a copy of CSC data is made once."""
+        if self._csr is None:
+            self._csr = self.A if self._rows else self.A.tocsr()
+        return Rows(None, self._csr.data, self._csr.indices, self._csr.indptr, 0.0)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""

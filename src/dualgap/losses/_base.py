@@ -21,11 +21,18 @@ class Loss(ABC):
     """One loss phi(z; b), its conjugate phi*, and the constants of the theorems."""
 
     name: ClassVar[str]
+    code: ClassVar[int] = -1
+    """What compiled kernels know it by (`kernels.scalar`); -1: they do not."""
     has_dual_prox: ClassVar[bool] = True
     is_quadratic: ClassVar[bool] = False
     """phi'' is constant, so that the Hessian of the data term never changes."""
     is_self_concordant: ClassVar[bool] = False
     """|phi'''| <= phi'', which the bound without regulariser rests on."""
+
+    @property
+    def parameter(self) -> float:
+        """The option that compiled kernels need, if there is one."""
+        return 0.0
 
     @property
     @abstractmethod

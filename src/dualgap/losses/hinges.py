@@ -28,11 +28,17 @@ class SmoothedHinge(MarginLoss):
     width: float = 1.0
 
     name: ClassVar[str] = "smoothed_hinge"
+    code: ClassVar[int] = 2
     delta: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         """Check the width."""
         object.__setattr__(self, "width", check.real("width", self.width, low=0.0, strict=True))
+
+    @property
+    def parameter(self) -> float:
+        """The width."""
+        return self.width
 
     @property
     def gamma(self) -> float:
@@ -89,6 +95,7 @@ class SquaredHinge(MarginLoss):
     """
 
     name: ClassVar[str] = "squared_hinge"
+    code: ClassVar[int] = 3
     gamma: ClassVar[float] = 1.0
     delta: ClassVar[float] = 0.0
 

@@ -27,6 +27,7 @@ class Huber(RegressionLoss):
     threshold: float = 1.35
 
     name: ClassVar[str] = "huber"
+    code: ClassVar[int] = 4
     gamma: ClassVar[float] = 1.0
     delta: ClassVar[float] = 0.0
 
@@ -35,6 +36,11 @@ class Huber(RegressionLoss):
         object.__setattr__(
             self, "threshold", check.real("threshold", self.threshold, low=0.0, strict=True)
         )
+
+    @property
+    def parameter(self) -> float:
+        """The threshold."""
+        return self.threshold
 
     def value(self, z: Array, b: Array) -> Array:
         """h r - h^2/2 with h = clip(r, -e, e)."""

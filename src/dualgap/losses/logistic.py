@@ -51,6 +51,7 @@ class Logistic(MarginLoss):
     """
 
     name: ClassVar[str] = "logistic"
+    code: ClassVar[int] = 1
     gamma: ClassVar[float] = 4.0
     delta: ClassVar[float] = 0.0
     is_self_concordant: ClassVar[bool] = True
@@ -116,12 +117,18 @@ class StrongLogistic(MarginLoss):
     strength: float = 0.1
 
     name: ClassVar[str] = "strong_logistic"
+    code: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
         """Check the strength."""
         object.__setattr__(
             self, "strength", check.real("strength", self.strength, low=0.0, strict=True)
         )
+
+    @property
+    def parameter(self) -> float:
+        """The strength."""
+        return self.strength
 
     @property
     def gamma(self) -> float:

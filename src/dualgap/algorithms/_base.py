@@ -1,0 +1,49 @@
+"""What an algorithm is: parameters, a start and a step; the driver does the rest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from dualgap._types import Array
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run starts: points and the notes the user should read."""
+
+    state: State
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Algorithm(ABC):
+    """Base of the algorithms."""
+
+    name: ClassVar[str]
+    passes_per_step: ClassVar[float] = 1.0
+
+    @abstractmethod
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first iteration."""
+
+    @abstractmethod
+    def step(self, problem: Problem, s: State) -> State:
+        """One iteration of a batch method, or a few passes of a randomised one."""
+
+    @abstractmethod
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """(tau, sigma, theta) for these constants.
+
+        The monitor asks for less ``boldness`` (down from 1) where longer steps than the theorem's
+        have failed; methods that keep to the theorem need not listen.
+        """
+
+    def time_scale(self, problem: Problem, s: State) -> float:
+        """How many steps an accelerated method takes to gain a constant factor, as now estimated."""
+        m = problem.regularizer.penalised_strength + s.Delta
+        return float((s.Lam / (problem.loss.gamma * m)) ** 0.5)

@@ -1,0 +1,107 @@
+"""What the randomised algorithms share: seeds, the start, and the check after every few passes.
+
+One step of a randomised algorithm is EPOCHS passes over a stream of rows, then a check: the product
+A x, which gives P(x) and feeds the adaptation. The check visits the rows too and is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.algorithms._base import Algorithm
+from dualgap.algorithms._batch import first_state, with_dual
+from dualgap.problem import Problem
+from dualgap.sampling import Sampler, make_sampler
+from dualgap.state import State
+
+EPOCHS = 2
+"""Passes between two checks."""
+REFRESH = 10
+"""Steps after which u is summed anew from y, so that rounding does not pile up in it."""
+
+
+@dataclass(frozen=True)
+class Randomised(Algorithm):
+    """Base of the randomised algorithms.
+
+    Parameters
+    ----------
+    sampling : str or array of shape (n,)
+        ``"uniform"``, ``"permuted"``, ``"importance"`` or probabilities; see `dualgap.sampling`.
+    seed : int
+        Decides which rows are visited.
+    """
+
+    sampling: Any = "uniform"
+    seed: int = 0
+
+    passes_per_step: ClassVar[float] = float(EPOCHS)
+
+    def sampler(self, problem: Problem) -> Sampler:
+        """The sampler for this problem (kept with its constants)."""
+        require_kernel(self.name, problem)
+        kept: dict[Any, Sampler] = problem.constants.samplers
+        key = (self.sampling if isinstance(self.sampling, str) else id(self.sampling), self.seed)
+        if key not in kept:
+            kept[key] = make_sampler(problem, self.sampling, self.seed)
+        return kept[key]
+
+    def time_scale(self, problem: Problem, s: State) -> float:
+        """1 + sqrt(R^2/(n gamma m)) passes, in steps."""
+        m = problem.regularizer.penalised_strength + s.Delta
+        return float(1.0 + (s.Lam / (problem.n * problem.loss.gamma * m)) ** 0.5) / EPOCHS
+
+
+def require_kernel(name: str, problem: Problem) -> None:
+    """Refuse a loss that the compiled kernels do not know, before any work."""
+    if problem.loss.code < 0:
+        raise ValueError(
+            f"algorithm={name!r} runs compiled kernels, which do not know loss="
+            f"{problem.loss.name!r}; use a batch algorithm such as 'adf-bpd'."
+        )
+
+
+def start_estimate(problem: Problem) -> float:
+    """First estimate of delta mu^2/n: between lambda and the mean eigenvalue of A'QA."""
+    mean = problem.constants.trace / problem.constants.gram_side / problem.loss.gamma
+    mean = mean if mean > 0 else 1.0
+    low = max(problem.regularizer.penalised_strength, 1e-6 * mean)
+    return float(np.sqrt(mean * min(low, mean)))
+
+
+def randomised_start(
+    algorithm: Randomised,
+    problem: Problem,
+    x0: Array | None,
+    y0: Array | None,
+    *,
+    Delta: float,
+    dual_free: bool,
+) -> State:
+    """The points of `first_state`, with Lam = R^2 and x_old = x."""
+    R = algorithm.sampler(problem).R
+    state = first_state(algorithm, problem, x0, y0, Lam=R * R, Delta=Delta, dual_free=dual_free)
+    return replace(state, xt=state.x)
+
+
+def checked(problem: Problem, s: State) -> State:
+    """P and D after a few passes: one product with A, and now and then one with A'."""
+    z = problem.predict(s.x)
+    cost = 1.0
+    u = s.u
+    if s.t % REFRESH == 0:
+        u = problem.adjoint(s.y)
+        cost += 1.0
+    new = replace(
+        s, z=z, zt=z, u=u, primal=problem.primal(s.x, z), check_passes=s.check_passes + cost
+    )
+    conj = None
+    if s.v is not None:
+        # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
+        shift = s.v if problem.offset is None else s.v - problem.offset
+        conj = problem.mean(s.y * shift - problem.loss.value(s.v, problem.b))
+    return with_dual(problem, new, conj)

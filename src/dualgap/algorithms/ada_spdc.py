@@ -1,0 +1,80 @@
+"""Algorithms 5 and 7 with adaptation: Ada-SPDC and ADF-SPDC.
+
+Every few passes the estimate Delta of delta mu^2/n moves by SPDC-Adapt: the curvature rule (default), or
+the paper's simple and robust rules, the latter on the rate per pass that a log-linear regression over
+the last T passes gives. Steps are 1/R under the monitor, 1/(4R) with ``schedule="theorem"``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.adaptation import Curvature, Rule
+from dualgap.adaptation.monitor import watch_progress
+from dualgap.algorithms._base import Start
+from dualgap.algorithms._randomised import randomised_start, start_estimate
+from dualgap.algorithms.ada_bpd import first_estimate
+from dualgap.algorithms.bpd import require_dual_prox
+from dualgap.algorithms.spdc import BOLD, PROVED, SPDC, spdc_passes
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+
+@dataclass(frozen=True)
+class AdaSPDC(SPDC):
+    """Algorithm 5.
+
+    Parameters
+    ----------
+    sampling, seed
+        See `Randomised`.
+    adapt : Rule
+        How the estimate moves; its period is in passes.
+    mu : float, optional
+        Where the estimate starts: the paper's mu-hat.
+    schedule : "theorem", optional
+        Steps of 1/(4R).
+    """
+
+    adapt: Rule = field(default_factory=lambda: Curvature(period=2))
+
+    name: ClassVar[str] = "ada-spdc"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """1/R, or less where the monitor asks for it, at the estimate."""
+        k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
+        lam = problem.regularizer.penalised_strength
+        steps = self.theorem_steps(problem, Lam, lam, Delta, k)
+        return replace(steps, theta=1.0) if self.adapt.theta_one else steps
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first pass."""
+        if not self.dual_free:
+            require_dual_prox(self.name, problem.loss, "adf-spdc")
+        check.optional_real("mu", self.mu, low=0.0, strict=True)
+        Delta = first_estimate(problem, self.adapt, self.mu, start_estimate(problem))
+        state = randomised_start(self, problem, x0, y0, Delta=Delta, dual_free=self.dual_free)
+        return Start(replace(state, memory=self.adapt.begin(problem, state)))
+
+    def step(self, problem: Problem, s: State) -> State:
+        """A few passes and a check; every T passes an adaptation."""
+        new = spdc_passes(self, problem, s, dual_free=self.dual_free)
+        new, tuning = watch_progress(self, problem, new)
+        every = max(1, round(self.adapt.period / self.passes_per_step))
+        if tuning and new.t % every == 0:
+            Delta, memory = self.adapt.update(problem, new)
+            steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
+            new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
+        return new
+
+
+@dataclass(frozen=True)
+class ADFSPDC(AdaSPDC):
+    """Algorithm 7."""
+
+    name: ClassVar[str] = "adf-spdc"
+    dual_free: ClassVar[bool] = True

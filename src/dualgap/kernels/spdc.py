@@ -1,0 +1,171 @@
+"""One run of Algorithm 5 or 7 over a stream of rows, dense and sparse.
+
+For each row k of the stream (c = q_k/p_k):
+
+    z  = a_k'x~ + s x~_c + offset_k,   x~ = x + theta (x - x_old)
+    y+ = prox_{sigma_k phi*}(y_k + sigma_k z)           or   v_k = (v_k + sigma_k z)/(1 + sigma_k), y+ = phi'(v_k)
+    x  = prox_{tau g}(x - tau (u + c (y+ - y_k) a_k)),   u += q_k (y+ - y_k) a_k
+
+Dense: the update of one step and the dot product of the next are one loop over the coordinates, so a
+row is read from memory once. Sparse: a coordinate that no row has touched for m steps is brought up
+to date by the closed form of m prox steps when it is touched; its four numbers lie side by side.
+
+The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualgap._jit import kernel
+from dualgap.kernels.scalar import Floats, advance, grad, prox_conj, prox_step
+
+
+@kernel
+def spdc_dense(
+    A: Any,
+    s: float,
+    b: Floats,
+    offset: Floats,
+    rows: Any,
+    q: Floats,
+    ratio: Floats,
+    sigma: Floats,
+    x: Floats,
+    old: Floats,
+    u: Floats,
+    y: Floats,
+    v: Floats,
+    tau: float,
+    theta: float,
+    l1: Floats,
+    l2: Floats,
+    has_l1: bool,
+    shrink: Floats,
+    code: int,
+    parameter: float,
+    dual_free: bool,
+) -> None:
+    """Dense rows; ``shrink`` is 1/(1 + tau l2)."""
+    d = A.shape[1]
+    c = d
+    z = 0.0
+    if rows.size > 0:
+        first = A[rows[0]]
+        for j in range(d):
+            z += first[j] * (x[j] + theta * (x[j] - old[j]))
+    for t in range(rows.size):
+        k = rows[t]
+        a = A[k]
+        z += offset[k]
+        if s != 0.0:
+            z += s * (x[c] + theta * (x[c] - old[c]))
+        sk = sigma[k]
+        if dual_free:
+            v[k] = (v[k] + sk * z) / (1.0 + sk)
+            new = grad(code, parameter, v[k], b[k])
+        else:
+            new = prox_conj(code, parameter, y[k] + sk * z, sk, b[k], z)
+        move = new - y[k]
+        y[k] = new
+        step, drift = ratio[k] * move, q[k] * move
+        if s != 0.0:
+            xc = x[c]
+            x[c] = xc - tau * (u[c] + step * s)
+            old[c] = xc
+            u[c] += drift * s
+        following = A[rows[t + 1]] if t + 1 < rows.size else a
+        z = 0.0
+        if has_l1:
+            for j in range(d):
+                xj = x[j]
+                w = xj - tau * (u[j] + step * a[j])
+                edge = tau * l1[j]
+                w = (w - min(max(w, -edge), edge)) * shrink[j]
+                u[j] += drift * a[j]
+                old[j] = xj
+                x[j] = w
+                z += following[j] * (w + theta * (w - xj))
+        else:
+            for j in range(d):
+                xj = x[j]
+                w = (xj - tau * (u[j] + step * a[j])) * shrink[j]
+                u[j] += drift * a[j]
+                old[j] = xj
+                x[j] = w
+                z += following[j] * (w + theta * (w - xj))
+
+
+@kernel
+def spdc_csr(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    s: float,
+    b: Floats,
+    offset: Floats,
+    rows: Any,
+    q: Floats,
+    ratio: Floats,
+    sigma: Floats,
+    state: Floats,
+    y: Floats,
+    v: Floats,
+    tau: float,
+    theta: float,
+    l1: Floats,
+    l2: Floats,
+    C: Floats,
+    H: Floats,
+    code: int,
+    parameter: float,
+    dual_free: bool,
+) -> None:
+    """Sparse rows; ``state`` has a line (x, x_old, u, step of the last update) for each coordinate.
+
+    C and H are tables for `scalar.advance`, or empty.
+    """
+    c = state.shape[0] - 1
+    for t in range(rows.size):
+        k = rows[t]
+        z = offset[k]
+        for p in range(indptr[k], indptr[k + 1]):
+            j = np.uintp(indices[p])  # unsigned: no negative index to look out for
+            x, old = state[j, 0], state[j, 1]
+            lag = t - int(state[j, 3])
+            if lag > 0:
+                x, old = advance(x, state[j, 2], tau, l1[j], l2[j], lag, C, H)
+                state[j, 0] = x
+            z += data[p] * (x + theta * (x - old))
+        if s != 0.0:
+            z += s * (state[c, 0] + theta * (state[c, 0] - state[c, 1]))
+        sk = sigma[k]
+        if dual_free:
+            v[k] = (v[k] + sk * z) / (1.0 + sk)
+            new = grad(code, parameter, v[k], b[k])
+        else:
+            new = prox_conj(code, parameter, y[k] + sk * z, sk, b[k], z)
+        move = new - y[k]
+        y[k] = new
+        step, drift = ratio[k] * move, q[k] * move
+        for p in range(indptr[k], indptr[k + 1]):
+            j = np.uintp(indices[p])
+            x, u = state[j, 0], state[j, 2]
+            state[j, 0] = prox_step(x, u + step * data[p], tau, l1[j], l2[j])
+            state[j, 1] = x
+            state[j, 2] = u + drift * data[p]
+            state[j, 3] = t + 1
+        if s != 0.0:
+            x = state[c, 0]
+            state[c, 0] = x - tau * (state[c, 2] + step * s)
+            state[c, 1] = x
+            state[c, 2] += drift * s
+            state[c, 3] = t + 1
+    for i in range(state.shape[0]):
+        lag = rows.size - int(state[i, 3])
+        if lag > 0:
+            x, u = state[i, 0], state[i, 2]
+            state[i, 0], state[i, 1] = advance(x, u, tau, l1[i], l2[i], lag, C, H)
+        state[i, 3] = 0.0

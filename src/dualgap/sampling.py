@@ -1,0 +1,95 @@
+"""Seeds to index streams: which rows a randomised algorithm visits, and with what probability.
+
+The stream of pass number e is a function of (seed, e) alone, so a run can be cut anywhere and
+continued exactly. With weights q_i and probabilities p_i, the primal step sees (q_i/p_i)(y+ - y_i)a_i,
+and R^2 = max_i |a_i|^2 q_i/p_i takes the place of max |a_i|^2 in the steps (sigma_i = sigma).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._names import lookup
+from dualgap._types import Array
+from dualgap.problem import Problem
+
+NAMES = {
+    "uniform": "with replacement, p_i = q_i: uniform without weights (the paper's)",
+    "permuted": "every row once a pass, in random order",
+    "importance": "with replacement, p_i = q_i/2 + (1/2) q_i |a_i|^2 / sum q |a|^2",
+}
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Probabilities, their consequences, and the streams."""
+
+    p: Array
+    """Probability of each row."""
+    ratio: Array
+    """q_i/p_i, 0 for rows that are never drawn."""
+    R: float
+    permuted: bool
+    seed: int
+    least: float = field(init=False)
+    """The smallest positive probability."""
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from p."""
+        object.__setattr__(self, "least", float(self.p[self.p > 0].min()))
+
+    def rows(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The rows of one pass."""
+        rng = np.random.default_rng([self.seed, epoch])
+        n = self.p.size
+        if self.permuted:
+            return np.asarray(rng.permutation(np.flatnonzero(self.p > 0)), dtype=np.int64)
+        if self.least == self.p.max() and (self.p > 0).all():
+            return rng.integers(0, n, n, dtype=np.int64)
+        edges = np.cumsum(self.p)
+        drawn = np.searchsorted(edges, rng.random(n) * edges[-1], side="right")
+        return np.asarray(np.minimum(drawn, np.flatnonzero(self.p > 0)[-1]), dtype=np.int64)
+
+
+def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
+    """Turn a name or an array of probabilities into a sampler.
+
+    Raises
+    ------
+    ValueError
+        If probabilities do not sum to one, or are zero on a row with weight.
+    """
+    q = problem.q
+    norms = problem.constants.row_norms_sq
+    permuted = False
+    if isinstance(sampling, str):
+        lookup("sampling", sampling, NAMES)
+        if sampling == "permuted":
+            permuted = True
+            p = (q > 0) / np.count_nonzero(q)
+        elif sampling == "importance":
+            weighted = q * norms
+            total = float(weighted.sum())
+            p = 0.5 * q + 0.5 * weighted / total if total > 0 else q
+        else:
+            p = q
+    else:
+        p = check.nonnegative("sampling", sampling, problem.n, what="row of A")
+        if abs(float(p.sum()) - 1.0) > 1e-9:
+            raise ValueError(f"sampling must sum to 1, got {float(p.sum()):g}; divide by the sum.")
+        hidden = (q > 0) & (p == 0)
+        if hidden.any():
+            at = int(np.flatnonzero(hidden)[0])
+            raise ValueError(
+                f"sampling[{at}] = 0, but row {at} has weight; give it a positive probability."
+            )
+    ratio = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
+    R = math.sqrt(float((norms * ratio).max()))
+    return Sampler(
+        p=np.asarray(p), ratio=ratio, R=R if R > 0 else 1.0, permuted=permuted, seed=seed
+    )
