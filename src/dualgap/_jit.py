@@ -1,7 +1,7 @@
 """The only file that imports numba.
 
-Kernels are compiled once and kept on disk. None takes a function or a class instance as argument, and
-none is a closure: those defeat the cache. A kernel releases the interpreter lock.
+Kernels are compiled once and kept on disk. None takes a function or a class instance as argument,
+and none is a closure: those defeat the cache. A kernel releases the interpreter lock.
 """
 
 from __future__ import annotations

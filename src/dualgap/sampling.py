@@ -1,8 +1,9 @@
 """Seeds to index streams: which rows a randomised algorithm visits, and with what probability.
 
 The stream of pass number e is a function of (seed, e) alone, so a run can be cut anywhere and
-continued exactly. With weights q_i and probabilities p_i, the primal step sees (q_i/p_i)(y+ - y_i)a_i,
-and R^2 = max_i |a_i|^2 q_i/p_i takes the place of max |a_i|^2 in the steps (sigma_i = sigma).
+continued exactly. With weights q_i and probabilities p_i, the primal step sees (q_i/p_i)(y+ -
+y_i)a_i, and R^2 = max_i |a_i|^2 q_i/p_i takes the place of max |a_i|^2 in the steps (sigma_i =
+sigma).
 """
 
 from __future__ import annotations

@@ -44,6 +44,6 @@ class Algorithm(ABC):
         """
 
     def time_scale(self, problem: Problem, s: State) -> float:
-        """How many steps an accelerated method takes to gain a constant factor, as now estimated."""
+        """How many steps it takes to gain a constant factor, by the present estimate."""
         m = problem.regularizer.penalised_strength + s.Delta
         return float((s.Lam / (problem.loss.gamma * m)) ** 0.5)

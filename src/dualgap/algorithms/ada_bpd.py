@@ -37,8 +37,8 @@ def first_estimate(problem: Problem, rule: Rule, mu: float | None, default: floa
         return default
     if problem.loss.delta == 0:
         raise ValueError(
-            f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose delta is 0; "
-            "give the estimate itself, adapt=dualgap.adaptation.Curvature(start=...)."
+            f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose delta is "
+            "0; give the estimate itself, adapt=dualgap.adaptation.Curvature(start=...)."
         )
     return data_strong_convexity(problem.loss, problem.n, mu)
 

@@ -1,8 +1,9 @@
 """Algorithms 5 and 7 with adaptation: Ada-SPDC and ADF-SPDC.
 
-Every few passes the estimate Delta of delta mu^2/n moves by SPDC-Adapt: the curvature rule (default), or
-the paper's simple and robust rules, the latter on the rate per pass that a log-linear regression over
-the last T passes gives. Steps are 1/R under the monitor, 1/(4R) with ``schedule="theorem"``.
+Every few passes the estimate Delta of delta mu^2/n moves by SPDC-Adapt: the curvature rule
+(default), or the paper's simple and robust rules, the latter on the rate per pass that a log-
+linear regression over the last T passes gives. Steps are 1/R under the monitor, 1/(4R) with
+``schedule="theorem"``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Algorithm 5 without adaptation: SPDC, stochastic primal-dual coordinate, and Opt-SPDC.
 
-Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy.  For t = 0, 1, 2, ...
+Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy. For t = 0, 1, 2, ...
 
     1.  pick k with probability p_k
     2.  y_k+ <- prox_{sigma phi_k*}(y_k + sigma a_k'x~)
@@ -8,9 +8,9 @@ Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy.  For t = 0, 1, 2, ...
     4.  u    <- u + q_k (y_k+ - y_k) a_k
     5.  x~   <- x+ + theta (x+ - x)
 
-The loop is `kernels.spdc`. Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's 1/(4R) with
-``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem covers, watched by
-the monitor, which goes back to 1/(4R) where it must.
+The loop is `kernels.spdc`. Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's
+1/(4R) with ``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem
+covers, watched by the monitor, which goes back to 1/(4R) where it must.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from dualgap.schedules import Steps, df_spdc_steps, spdc_steps, zhang_xiao_steps
 from dualgap.state import State
 
 NO_THEOREM = (
-    "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running constant "
-    "steps with theta = 1. An adaptive algorithm finds the strong convexity itself."
+    "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running "
+    "constant steps with theta = 1. An adaptive algorithm finds the strong convexity itself."
 )
 BOLD, PROVED = 1.0, 0.25
 

@@ -117,7 +117,7 @@ def skip(x: float, u: float, tau: float, l1: float, l2: float, k: int) -> float:
             steps = math.log1p(l2 * abs(x) / w) / math.log1p(tau * l2)
         m = k
         if k > steps - 1.0:
-            m = max(0, int(math.floor(steps)) - 1)
+            m = max(0, math.floor(steps) - 1)
         c, h = powers(m, tau, l2)
         x = e * max(c * abs(x) - w * h, 0.0)
         k -= m

@@ -3,14 +3,17 @@
 For each row k of the stream (c = q_k/p_k):
 
     z  = a_k'x~ + s x~_c + offset_k,   x~ = x + theta (x - x_old)
-    y+ = prox_{sigma_k phi*}(y_k + sigma_k z)           or   v_k = (v_k + sigma_k z)/(1 + sigma_k), y+ = phi'(v_k)
+    y+ = prox_{sigma_k phi*}(y_k + sigma_k z)      or, dual-free,
+    v_k = (v_k + sigma_k z)/(1 + sigma_k),  y+ = phi'(v_k)
     x  = prox_{tau g}(x - tau (u + c (y+ - y_k) a_k)),   u += q_k (y+ - y_k) a_k
 
-Dense: the update of one step and the dot product of the next are one loop over the coordinates, so a
-row is read from memory once. Sparse: a coordinate that no row has touched for m steps is brought up
-to date by the closed form of m prox steps when it is touched; its four numbers lie side by side.
+Dense: the update of one step and the dot product of the next are one loop over the coordinates,
+so a row is read from memory once. Sparse: a coordinate that no row has touched for m steps is
+brought up to date by the closed form of m prox steps when it is touched; its four numbers lie
+side by side.
 
-The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches it.
+The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches
+it.
 """
 
 from __future__ import annotations
