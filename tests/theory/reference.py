@@ -149,14 +149,14 @@ def newton(problem):
         return (q * phi.value(A @ x)).sum() + (l2 / 2 * x**2).sum()
 
     x = np.zeros(problem.size, dtype=LONG)
-    size = np.inf
+    best, size = x, np.inf
     for _ in range(60):
         z = A @ x
         grad = A.T @ (q * phi.grad(z)) + l2 * x
         new = float(np.abs(grad).max())
         if new >= size and size < 1e-14:  # at rounding level it no longer falls
             return saddle_at(problem, best)
-        size, best = new, x
+        best, size = x, new
         H = (A.T * (q * phi.hess(z))) @ A + np.diag(l2)
         step = long(np.linalg.solve(H.astype(float), -grad.astype(float)))
         t = 1.0

@@ -3,8 +3,8 @@
     A = Q^{-1/2} U diag(e)^{1/2} V',   U (n x d) and V (d x d) with orthonormal columns
     A'QA = V diag(e) V',   Lam = max e,   M = min e,   L/mu = sqrt(Lam/M)
 
-for any weights q. And losses with a prescribed conditioning gamma delta: 1 is squared loss, 0 is
-logistic; logistic plus (k/2) z^2 has gamma = 1/(1/4 + k) and delta = k, so gamma delta = k/(1/4 + k).
+for any weights q. And losses with a prescribed conditioning gamma delta: squared loss has 1,
+logistic loss 0, and logistic plus (k/2) z^2 has k/(1/4 + k), for gamma = 1/(1/4 + k) and delta = k.
 """
 
 from __future__ import annotations

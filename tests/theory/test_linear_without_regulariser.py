@@ -2,10 +2,11 @@
 
 For squared loss the slowest mode of BPD with Theorem 1's tau, sigma, theta obeys
 
-    (1 + sigma) r^2 - (2 + sigma - c (1 + theta)) r + (1 - c theta) = 0,   c = tau sigma M = (mu/L)^2
+    (1 + sigma) r^2 - (2 + sigma - c (1 + theta)) r + (1 - c theta) = 0,   c = tau sigma M
 
-whose roots are complex for theta near 1: |r| = sqrt((1 - c theta)/(1 + sigma)), about 1 - mu/(2L).
-That is an accelerated rate, where the theorem itself promises sqrt(theta), about 1 - (mu/L)^2/2.
+whose roots are complex for theta near 1: |r| = sqrt((1 - c theta)/(1 + sigma)), about 1 - mu/(2L)
+(c = (mu/L)^2, sigma = mu/L). That is an accelerated rate, where the theorem itself promises
+sqrt(theta), about 1 - (mu/L)^2/2.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def test_opt_bpd_contracts_at_the_rate_of_its_slowest_mode(kappa, seed):
 @pytest.mark.parametrize("seed", [60, 61])
 @pytest.mark.parametrize("kappa", [5.0, 20.0, 50.0])
 def test_ada_bpd_is_linear_and_accelerated_without_knowing_mu(kappa, seed):
-    """1e-10 within 46 L/mu iterations: that is exp(-t mu/(2L)), the rate of BPD with the true mu."""
+    """1e-10 within 46 L/mu iterations: exp(-t mu/(2L)), the rate of BPD with the true mu."""
     c, saddle = problem(kappa, seed)
     times = decades(AdaBPD(), c, saddle, int(2 * kappa * np.log(1e10)))
     assert times[-1] is not None
@@ -64,10 +65,10 @@ def test_ada_bpd_is_linear_and_accelerated_without_knowing_mu(kappa, seed):
 
 
 def test_without_the_strong_convexity_of_the_data_it_is_not_linear():
-    """Negative control: BPD that counts on lambda alone takes ever longer for each decade."""
+    """Negative control: BPD that counts on lambda alone takes ever longer for each decade, and
+    longer to 1e-4 than Ada-BPD to 1e-10.
+    """
     c, saddle = problem(20.0, 60)
-    times = decades(BPD(schedule="theorem"), c, saddle, 6000)
-    reached = [t for t in times if t is not None]
-    assert len(reached) >= 3
-    assert np.diff(reached).max() > 3 * np.diff(reached).min()
-    assert times[-1] is None or times[-1] > 20 * np.log(1e10) * 2
+    first, second, third, *_ = decades(BPD(schedule="theorem"), c, saddle, 6000)
+    assert second > 2 * 20.0 * np.log(1e10)
+    assert third - second > 1.5 * (second - first)

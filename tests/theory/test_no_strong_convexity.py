@@ -1,15 +1,15 @@
 """m = lambda + delta M = 0: no theorem of the paper, and the steps of Chambolle & Pock.
 
-theta_{t+1} = 1/sqrt(1 + gamma sigma_t), sigma <- sigma theta, tau <- tau/theta (DF-BPD: 1 for gamma)
-multiplies the one-step inequality by tau_t so that it telescopes:
+With theta_{t+1} = 1/sqrt(1 + gamma sigma_t), sigma <- sigma theta, tau <- tau/theta (DF-BPD: 1
+for gamma) the one-step inequality, times tau_t, telescopes:
 
     sum_{s < t} tau_s G_{s+1} <= tau_0 C,      G_s = L(x_s, y*) - L(x*, y_s)
     C = |x_0 - x*|^2/(2 tau_0) + sum_i q_i (y_0i - y_i*)^2/(2 sigma_0)      (DF-BPD: + B_0/sigma_0)
 
 With alpha = tau_0 (= gamma/Lam; DF-BPD: k^2 gamma/Lam), tau_{t+1}^2 = tau_t^2 + alpha tau_t gives
-tau_t >= alpha (1 + t/(1 + sqrt 2)), so that the best, and a weighted mean, of G_1, ..., G_t is at most
-2 (1 + sqrt 2) C/t^2. The last P(x_t) - P* is not covered by that proof; it is measured here, and
-stays below four times as much.
+tau_t >= alpha (1 + t/(1 + sqrt 2)), so that the best, and a weighted mean, of G_1, ..., G_t is at
+most 2 (1 + sqrt 2) C/t^2. The last P(x_t) - P* is not covered by that proof; it is measured here,
+and stays below four times as much.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def test_error_is_of_order_one_over_t_squared(name, algorithm, start):
     G = saddle.lagrangian_gap(run.X, V)
     total = np.cumsum(tau[:-1] * G[1:]) / constant
     assert total.max() <= ROUNDING
-    assert total[-1] > 0.1  # not vacuous
+    assert total[-1] > 0.05  # not vacuous
 
     P = t**2 * saddle.suboptimality(run.X) * tau[0] / (2 * GROWTH * constant)
     assert P.max() <= 4.0

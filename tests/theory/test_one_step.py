@@ -6,8 +6,8 @@ With squared loss and b = 0 the saddle point is 0 and one iteration is a linear 
     Delta = (1/(2 tau) + lambda/2)|x|^2 + (1/(2 sigma) + 1/4) sum_i q_i y_i^2
             + y'QA(x - x_prev) + |x - x_prev|^2/(2 tau)
 
-(gamma = 1; in Theorem 3 the dual term is (1/sigma + 1/2) B with B = sum_i q_i y_i^2/2, the same) and
-show Delta_new + G_new <= theta Delta. The largest ratio over all states is the generalised
+(gamma = 1; in Theorem 3 the dual term is (1/sigma + 1/2) B with B = sum_i q_i y_i^2/2: the same)
+and show Delta_new + G_new <= theta Delta. The largest ratio over all states is the generalised
 eigenvalue lambda_max(T'(Delta + G)T, Delta): exact, without seeds or trajectories. T is read off
 our own code, one unit vector at a time.
 
@@ -93,9 +93,8 @@ class OneStep:
     def forms(self):
         """Delta, G and V as matrices, with the theorem's tau and sigma."""
         tau, sigma, lam = self.steps.tau, self.steps.sigma, self.problem.l2
-        I, O, Z = np.eye(self.d), np.zeros((self.d, self.d)), np.zeros((self.d, N))
-        x, move = np.hstack([I, O, Z]), np.hstack([I, -I, Z])
-        y = np.hstack([Z.T, Z.T, np.eye(N)])
+        x, x_prev, y = np.split(np.eye(2 * self.d + N), [self.d, 2 * self.d])
+        move = x - x_prev
         Q = np.diag(self.problem.q)
         xx, yy, mm, ym = x.T @ x, y.T @ Q @ y, move.T @ move, y.T @ Q @ self.A @ move
         primal = 1 / (2 * tau) + lam / 2

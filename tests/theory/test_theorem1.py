@@ -102,7 +102,7 @@ class TwiceAsLong(BPD):
 @pytest.mark.parametrize("l2", [0.0, 0.02])
 @pytest.mark.parametrize("power", [0, 1])
 def test_steps_twice_too_long_break_the_bound(power, l2):
-    """Negative control. The bound along trajectories sees no smaller mistake: test_one_step does."""
+    """Negative control; smaller mistakes pass here and are seen by test_one_step."""
     c = case(16, kappa=2.0, conditioning=2.0**-power, l2=l2)
     saddle = newton(c.problem)
     wrong = TwiceAsLong(mu=c.mu, schedule="theorem")

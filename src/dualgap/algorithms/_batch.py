@@ -7,6 +7,7 @@ A x~ = z + theta (z - z_old).
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,8 @@ from dualgap.algorithms._base import Algorithm
 from dualgap.feasible import repair_free, repair_is_free
 from dualgap.problem import Problem
 from dualgap.state import State
+
+EPS = float(np.finfo(float).eps)
 
 
 def first_state(
@@ -95,7 +98,10 @@ def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> S
     moved = dot(dx, dx)
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
-    seen = problem.mean(dz * dz) / moved
+    # dz carries the rounding of z, which offsets or a large A x can make larger than dz itself.
+    size = math.sqrt(max(problem.mean(s.z * s.z), problem.mean(old.z * old.z)))
+    rounding = 16.0 * EPS * (size + math.sqrt(s.Lam * dot(s.x, s.x)))
+    seen = max(math.sqrt(problem.mean(dz * dz)) - rounding, 0.0) ** 2 / moved
     if seen <= s.Lam:
         return s
     Lam = 1.02 * seen
