@@ -34,7 +34,8 @@ class Steps:
     tau, sigma, theta : float
         Primal step, dual step (per sample), extrapolation.
     rate : float
-        The contraction per iteration that the theorem predicts for them (1 if none does).
+        The contraction per pass that the theorem predicts for them (1 if none does); a pass is one
+        iteration of a batch method and n of a randomised one.
     accelerating : bool
         Whether they change from one iteration to the next (`accelerate`).
     """
@@ -94,7 +95,8 @@ def spdc_steps(
     delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
     s = 0.5 * sigma * loss.gamma
     theta_x = (1.0 - tau * sigma * Delta / (2.0 * (sigma + 4.0 * delta))) / (1.0 + tau * lam)
-    return _randomised(tau, sigma, theta_x, s, least, lam + Delta, loss.delta > 0 or Delta == 0)
+    proved = loss.delta > 0 or Delta == 0
+    return _randomised(tau, sigma, theta_x, s, least, lam + Delta, n, proved=proved)
 
 
 def df_spdc_steps(
@@ -108,7 +110,7 @@ def df_spdc_steps(
     tau, sigma = _randomised_steps(loss, R, n, lam + Delta, k)
     sigma *= loss.gamma
     theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
-    return _randomised(tau, sigma, theta_x, 0.5 * sigma, least, lam + Delta, True)
+    return _randomised(tau, sigma, theta_x, 0.5 * sigma, least, lam + Delta, n, proved=True)
 
 
 def zhang_xiao_steps(loss: Loss, R: float, n: int, lam: float) -> Steps:
@@ -119,7 +121,7 @@ def zhang_xiao_steps(loss: Loss, R: float, n: int, lam: float) -> Steps:
     """
     tau, sigma = _randomised_steps(loss, R, n, lam, 0.5)
     theta = 1.0 - 1.0 / (n + R * math.sqrt(n / (lam * loss.gamma)))
-    return Steps(tau, sigma, theta, theta)
+    return Steps(tau, sigma, theta, theta**n)
 
 
 def _randomised_steps(loss: Loss, R: float, n: int, m: float, k: float) -> tuple[float, float]:
@@ -129,10 +131,18 @@ def _randomised_steps(loss: Loss, R: float, n: int, m: float, k: float) -> tuple
 
 
 def _randomised(
-    tau: float, sigma: float, theta_x: float, s: float, least: float, m: float, proved: bool
+    tau: float,
+    sigma: float,
+    theta_x: float,
+    s: float,
+    least: float,
+    m: float,
+    n: int,
+    *,
+    proved: bool,
 ) -> Steps:
     theta = max(theta_x, 1.0 - least * s / (1.0 + s)) if m > 0 else 1.0
-    return Steps(tau, sigma, theta if proved else 1.0, theta)
+    return Steps(tau, sigma, theta if proved else 1.0, theta**n)
 
 
 def accelerate(steps: Steps, dual_convexity: float) -> Steps:

@@ -78,6 +78,28 @@ def first_gap(problem: Problem, s: State) -> dict[str, Any]:
     return {**known, "gap_then": gap if 0.0 < gap < math.inf else None}
 
 
+def observed_decrease(s: State, period: int) -> float | None:
+    """By what factor the gap has shrunk in T passes; None if that cannot be said yet.
+
+    Batch methods: from the two end values. Randomised ones, whose gap fluctuates, have a history
+    of (passes, gap): the rate per pass from the regression through the origin
+
+        log rho = sum_i t_i log(gap_i/gap_0) / sum_i t_i^2,     t_i = passes since the first,
+
+    which holds for unevenly spaced checks too; then rho^T.
+    """
+    history = s.memory.get("history")
+    if history is None:
+        then = s.memory.get("gap_then")
+        return None if then is None or then <= 0.0 else observed_gap(s) / then
+    first, start = history[0]
+    pairs = [(t - first, gap) for t, gap in history[1:] if gap > 0.0]
+    if not pairs or not 0.0 < start < math.inf:
+        return None
+    slope = sum(t * math.log(gap / start) for t, gap in pairs) / sum(t * t for t, _ in pairs)
+    return math.exp(slope * period)
+
+
 def observed_gap(s: State) -> float:
     """P - D, or P - P* where the floor is known, or what stands in for the gap."""
     known = s.memory.get("floor")

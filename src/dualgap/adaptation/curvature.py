@@ -30,7 +30,7 @@ class Curvature(Rule):
     Parameters
     ----------
     period : int
-        T, in iterations.
+        T, in passes.
     start : float, optional
         First estimate of delta mu^2/n; see `default_start`.
     """

@@ -50,8 +50,16 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
     Delta = 0.0 if last else 0.1 * s.Delta
     boldness = 0.5 * float(memory.get("boldness", 1.0))
     steps = algorithm.steps(problem, s.Lam, Delta, boldness)
-    fresh = {"rollbacks": rollbacks + 1, "best_t": s.t, "x_then": x, "z_then": z, "gap_then": None}
+    fresh: dict[str, Any] = {
+        "rollbacks": rollbacks + 1,
+        "best_t": s.t,
+        "x_then": x,
+        "z_then": z,
+        "gap_then": None,
+    }
     fresh["boldness"] = boldness
+    if "history" in memory:
+        fresh["history"] = ((s.passes, best),)
     new = replace(
         s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Delta=Delta, steps=steps,
         primal=problem.primal(x, z), memory={**memory, **fresh},

@@ -6,7 +6,9 @@ Every T iterations, with rho-hat = gap_now / gap_then:
     if rho-hat >= c_high rho:   Delta <- Delta/2,  rho <- rho-hat
     else:                       Delta stays (and so does rho)
 
-The paper leaves open where rho starts: at theta^T of the first Delta, what Theorem 1 predicts.
+For the randomised algorithms rho-hat is rho^T with the rate rho per pass of the paper's log-linear
+regression (`observed_decrease`). The paper leaves open where rho starts: at theta^T of the first
+Delta, what the theorem predicts.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dualgap import _validation as check
-from dualgap.adaptation._base import Rule, first_gap, observed_gap
+from dualgap.adaptation._base import Rule, first_gap, observed_decrease, observed_gap
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -28,7 +30,7 @@ class Robust(Rule):
     Parameters
     ----------
     period : int
-        T, in iterations.
+        T, in passes.
     low, high : float
         The band [c_low, c_high], c_low < 1 < c_high, in which nothing changes.
     start : float, optional
@@ -62,14 +64,13 @@ class Robust(Rule):
 
     def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
         """Double, halve or keep."""
-        now = observed_gap(s)
-        then = s.memory.get("gap_then")
-        seen: dict[str, Any] = {"gap_then": now}
-        if then is None or then <= 0.0:
+        seen: dict[str, Any] = {"gap_then": observed_gap(s)}
+        observed = observed_decrease(s, self.period)
+        if observed is None:
             return s.Delta, seen
         if self.stop_below_lambda and s.Delta < problem.regularizer.penalised_strength:
             return s.Delta, seen
-        observed, rho = now / then, float(s.memory["rho"])
+        rho = float(s.memory["rho"])
         if observed <= self.low * rho:
             return 2.0 * s.Delta, {**seen, "rho": observed}
         if observed >= self.high * rho:

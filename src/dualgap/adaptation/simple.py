@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from dualgap.adaptation._base import Rule, first_gap, observed_gap
+from dualgap.adaptation._base import Rule, first_gap, observed_decrease, observed_gap
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -27,7 +27,7 @@ class Simple(Rule):
     Parameters
     ----------
     period : int
-        T, in iterations.
+        T, in passes.
     start : float, optional
         First estimate of delta mu^2/n; see `default_start`.
     """
@@ -48,9 +48,9 @@ class Simple(Rule):
 
     def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
         """Double or halve."""
-        now = observed_gap(s)
-        then = s.memory.get("gap_then")
-        if then is None:
-            return s.Delta, {"gap_then": now}
-        faster = now < s.steps.rate**self.period * then
-        return (2.0 * s.Delta if faster else 0.5 * s.Delta), {"gap_then": now}
+        seen = {"gap_then": observed_gap(s)}
+        decrease = observed_decrease(s, self.period)
+        if decrease is None:
+            return s.Delta, seen
+        faster = decrease < s.steps.rate**self.period
+        return (2.0 * s.Delta if faster else 0.5 * s.Delta), seen

@@ -13,11 +13,14 @@ from dualgap.algorithms.agd import AGD
 from dualgap.algorithms.bpd import BPD, OptBPD
 from dualgap.algorithms.df_bpd import DFBPD
 from dualgap.algorithms.df_spdc import DFSPDC, OptDFSPDC
+from dualgap.algorithms.katyusha import Katyusha
+from dualgap.algorithms.saga import SAGA
 from dualgap.algorithms.spdc import SPDC, OptSPDC
+from dualgap.algorithms.svrg import SVRG
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
-RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC)
+RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
 ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED)}
 
 __all__ = [
@@ -28,10 +31,13 @@ __all__ = [
     "BPD",
     "DFBPD",
     "DFSPDC",
+    "SAGA",
     "SPDC",
+    "SVRG",
     "AdaBPD",
     "AdaSPDC",
     "Algorithm",
+    "Katyusha",
     "OptBPD",
     "OptDFSPDC",
     "OptSPDC",

@@ -25,7 +25,11 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
-    passes_per_step: ClassVar[float] = 1.0
+
+    @property
+    def passes_per_step(self) -> float:
+        """Passes that one step takes."""
+        return 1.0
 
     @abstractmethod
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:

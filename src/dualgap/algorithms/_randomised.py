@@ -1,13 +1,13 @@
 """What the randomised algorithms share: seeds, the start, and the check after every few passes.
 
-One step of a randomised algorithm is EPOCHS passes over a stream of rows, then a check: the product
+One step of a randomised algorithm is a few passes over a stream of rows, then a check: the product
 A x, which gives P(x) and feeds the adaptation. The check visits the rows too and is counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from dualgap.state import State
 
 EPOCHS = 2
 """Passes between two checks."""
-REFRESH = 10
-"""Steps after which u is summed anew from y, so that rounding does not pile up in it."""
+REFRESH = 20
+"""Passes after which u is summed anew from y, so that rounding does not pile up in it."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,25 @@ class Randomised(Algorithm):
         ``"uniform"``, ``"permuted"``, ``"importance"`` or probabilities; see `dualgap.sampling`.
     seed : int
         Decides which rows are visited.
+    check_every : int
+        Passes between two checks; each costs one more.
     """
 
     sampling: Any = "uniform"
     seed: int = 0
+    check_every: int = EPOCHS
 
-    passes_per_step: ClassVar[float] = float(EPOCHS)
+    def __post_init__(self) -> None:
+        """Check the options."""
+        if isinstance(self.check_every, bool) or not isinstance(self.check_every, int):
+            raise TypeError(f"check_every must be an integer, got {self.check_every!r}.")
+        if self.check_every < 1:
+            raise ValueError(f"check_every must be at least 1, got {self.check_every}.")
+
+    @property
+    def passes_per_step(self) -> float:
+        """Passes of one step."""
+        return float(self.check_every)
 
     def sampler(self, problem: Problem) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
@@ -53,7 +66,8 @@ class Randomised(Algorithm):
     def time_scale(self, problem: Problem, s: State) -> float:
         """1 + sqrt(R^2/(n gamma m)) passes, in steps."""
         m = problem.regularizer.penalised_strength + s.Delta
-        return float(1.0 + (s.Lam / (problem.n * problem.loss.gamma * m)) ** 0.5) / EPOCHS
+        passes = 1.0 + (s.Lam / (problem.n * problem.loss.gamma * m)) ** 0.5
+        return float(passes / self.passes_per_step)
 
 
 def require_kernel(name: str, problem: Problem) -> None:
@@ -93,7 +107,7 @@ def checked(problem: Problem, s: State) -> State:
     z = problem.predict(s.x)
     cost = 1.0
     u = s.u
-    if s.t % REFRESH == 0:
+    if int(s.passes) % REFRESH == 0:
         u = problem.adjoint(s.y)
         cost += 1.0
     new = replace(

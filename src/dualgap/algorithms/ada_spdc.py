@@ -14,6 +14,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.adaptation import Curvature, Rule
+from dualgap.adaptation._base import observed_gap
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._randomised import randomised_start, start_estimate
@@ -59,17 +60,22 @@ class AdaSPDC(SPDC):
         check.optional_real("mu", self.mu, low=0.0, strict=True)
         Delta = first_estimate(problem, self.adapt, self.mu, start_estimate(problem))
         state = randomised_start(self, problem, x0, y0, Delta=Delta, dual_free=self.dual_free)
-        return Start(replace(state, memory=self.adapt.begin(problem, state)))
+        memory = dict(self.adapt.begin(problem, state))
+        memory["history"] = ((0.0, observed_gap(replace(state, memory=memory))),)
+        return Start(replace(state, memory=memory))
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check; every T passes an adaptation."""
         new = spdc_passes(self, problem, s, dual_free=self.dual_free)
         new, tuning = watch_progress(self, problem, new)
-        every = max(1, round(self.adapt.period / self.passes_per_step))
-        if tuning and new.t % every == 0:
+        history = (*new.memory["history"], (new.passes, observed_gap(new)))
+        new = replace(new, memory={**new.memory, "history": history})
+        due = new.passes // self.adapt.period > s.passes // self.adapt.period
+        if tuning and due:
             Delta, memory = self.adapt.update(problem, new)
             steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
-            new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
+            memory = {**new.memory, **memory, "history": history[-1:]}
+            new = replace(new, Delta=Delta, steps=steps, memory=memory)
         return new
 
 

@@ -24,7 +24,7 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._randomised import EPOCHS, Randomised, checked, randomised_start
+from dualgap.algorithms._randomised import Randomised, checked, randomised_start
 from dualgap.algorithms.bpd import (
     data_strong_convexity,
     oracle_strong_convexity,
@@ -42,12 +42,12 @@ BOLD, PROVED = 1.0, 0.25
 
 
 def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free: bool) -> State:
-    """EPOCHS passes of Algorithm 5 (or 7), lines 1-5, then a check."""
+    """A few passes of Algorithm 5 (or 7), lines 1-5, then a check."""
     from dualgap.kernels.spdc import spdc_csr, spdc_dense
 
     sampler = algorithm.sampler(problem)
-    first = s.t * EPOCHS
-    stream = np.concatenate([sampler.rows(first + e) for e in range(EPOCHS)])
+    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
+    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
     tau, theta = s.steps.tau, s.steps.theta
     assert s.xt is not None
     x, old, u, y = s.x.copy(), s.xt.copy(), s.u.copy(), s.y.copy()
@@ -78,8 +78,9 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
     new = replace(
-        s, t=s.t + 1, passes=s.passes + EPOCHS, x=x, xt=old, y=y, u=u, v=v if dual_free else None
-    )
+        s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u,
+        v=v if dual_free else None,
+    )  # fmt: skip
     return checked(problem, new)
 
 

@@ -1,0 +1,109 @@
+"""SVRG (Johnson & Zhang 2013), proximal (Xiao & Zhang 2014): a randomised baseline.
+
+Lc = R^2/gamma, tau = 0.1/Lc, N = 2n. For each outer loop, from the snapshot x:
+
+    1.  y <- phi'(A x),  u <- A'Qy                              the full gradient
+    2.  w <- x;  N times: pick k with probability p_k,
+            w <- prox_{tau g}(w - tau (u + (q_k/p_k)(phi_k'(a_k'w) - y_k) a_k))
+    3.  x <- w
+
+An outer loop is three passes: the snapshot's y is stored, so line 2 visits one row at a time once.
+Line 1 gives z = A x as well, hence P(x), and y is a dual point: the check is free. Line 3 takes
+the last iterate, Johnson & Zhang's practical choice (their Option I); Xiao & Zhang's theorem is
+about the average of the iterates, which is slower. Step and period are those of Xiao & Zhang's
+experiments.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.algorithms._base import Start
+from dualgap.algorithms._batch import with_dual
+from dualgap.algorithms._randomised import Randomised, randomised_start
+from dualgap.algorithms.saga import sparse_lines
+from dualgap.algorithms.spdc import power_tables
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+PERIOD = 2
+"""Passes of an inner loop."""
+
+
+@dataclass(frozen=True)
+class Snapshots(Randomised):
+    """Base of the methods with a full gradient every PERIOD passes."""
+
+    passes_per_step: ClassVar[float] = PERIOD + 1.0
+
+    def stream(self, problem: Problem, s: State) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """The rows of one inner loop."""
+        sampler = self.sampler(problem)
+        return np.concatenate([sampler.rows(s.t * PERIOD + e) for e in range(PERIOD)])
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first outer loop: y = phi'(A x0), so y0 plays no part."""
+        x = np.zeros(problem.size) if x0 is None else x0
+        return Start(randomised_start(self, problem, x, None, Delta=0.0, dual_free=False))
+
+    def snapshot(self, problem: Problem, s: State, x: Array) -> State:
+        """The state after one more outer loop: the full gradient at x, P(x) and D(y)."""
+        z = problem.predict(x)
+        y = problem.loss.grad(z, problem.b)
+        new = replace(
+            s, t=s.t + 1, passes=s.passes + self.passes_per_step, x=x, z=z, zt=z, y=y,
+            u=problem.adjoint(y), primal=problem.primal(x, z),
+        )  # fmt: skip
+        return with_dual(problem, new)
+
+
+@dataclass(frozen=True)
+class SVRG(Snapshots):
+    """Proximal SVRG with step 0.1/Lc and an inner loop of two passes.
+
+    Parameters
+    ----------
+    sampling, seed
+        See `Randomised`.
+    """
+
+    name: ClassVar[str] = "svrg"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """tau = 0.1/Lc; there is no dual step and no extrapolation."""
+        return Steps(0.1 * problem.loss.gamma / Lam, math.nan, 0.0)
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One outer loop: lines 2 and 3, and line 1 of the next."""
+        from dualgap.kernels.svrg import svrg_csr, svrg_dense
+
+        ratio = self.sampler(problem).ratio
+        stream = self.stream(problem, s)
+        tau = s.steps.tau
+        w = s.x.copy()
+        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+        g, loss, d = problem.regularizer, problem.loss, problem.d
+        rows = problem.design.rows()
+        if rows.dense is not None:
+            shrink = 1.0 / (1.0 + tau * g.l2)
+            svrg_dense(
+                rows.dense, rows.constant, problem.b, offset, stream, ratio,
+                w, s.u, s.y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
+            )  # fmt: skip
+        else:
+            lines = sparse_lines(d, w, s.u)
+            l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
+            l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
+            C, H = power_tables(tau, g.l2[:d], stream.size)
+            svrg_csr(
+                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
+                ratio, lines, s.y, tau, l1, l2, C, H, loss.code, loss.parameter,
+            )  # fmt: skip
+            w = np.ascontiguousarray(lines[: problem.size, 0])
+        return self.snapshot(problem, s, w)

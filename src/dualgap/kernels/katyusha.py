@@ -1,0 +1,275 @@
+"""One inner loop of Katyusha over a stream of rows, dense and sparse.
+
+The snapshot x, y = phi'(A x) and u = A'Qy stay as they are; t3 = 1 - t1 - t2. For each row k:
+
+    xi    = t1 zeta + t2 x + t3 eta,   z = a_k'xi + s xi_c + offset_k
+    zeta  = prox_{alpha g}(zeta - alpha (u + (q_k/p_k)(phi'(z) - y_k) a_k))
+    eta   = t1 zeta + t2 x + t3 eta                    (zeta the new one)
+    total = keep total + eta
+
+The third line is the paper's Option II, eta = xi + t1 (zeta_new - zeta_old), without the
+subtraction. ``total`` is what the next snapshot is the mean of: the weights w^j, w = 1 +
+alpha lambda, divided by the last of them, are keep^(N-1-j) with keep = 1/w <= 1. They cannot
+overflow, and the sum of them all is 1 + keep + ... + keep^(N-1).
+
+Dense: the update of one step and the dot product of the next are one loop over the coordinates,
+so a row is read from memory once.
+
+Sparse: a coordinate that no row has touched for m steps has seen one slope u in all of them.
+While zeta stays on one side of zero (or l1 = 0) a step is linear in (zeta, eta, total), with
+v = u + l1 sign(zeta):
+
+    zeta_m  = C zeta - H v
+    eta_m   = E eta + X x + Z zeta - U v
+    total_m = K total + e eta + f x + g zeta - h v
+
+For m = 1:  C = 1/(1 + alpha l2), H = alpha C;  E = t3, X = t2, Z = t1 C, U = t1 H;
+            K = keep, (e, f, g, h) = (E, X, Z, U).
+Two times m steps, by putting the formulas into themselves:
+
+    C' = C C           H' = H + C H
+    E' = E E           X' = X + E X         Z' = E Z + Z C         U' = U + E U + Z H
+    K' = K K           f' = f + K f + e X   g' = K g + e Z + g C   h' = h + K h + e U + g H
+    e' = K e + e E
+
+Every number is >= 0 and no two are subtracted: nothing is lost to rounding, and l2 = 0, t3 = 0
+or C near t3, where formulas with geometric series divide by zero, are nothing special. `doubling`
+tabulates m = 1, 2, 4, ...; any m is then a few leaps, one for each of its binary digits. zeta is
+monotone on the way to zero, so if it has not crossed zero after m steps it never did; where it
+crosses, the leap ends one step short of it (`regularizers.lazy` has the count), a plain step
+crosses, and there zeta either stays at zero (v = 0 above) or goes on for ever on the other side.
+A pass costs O(nnz log n + d log n).
+
+The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches
+it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dualgap._jit import kernel, scalar
+from dualgap.kernels.scalar import NO_SHRINKAGE, Floats, grad, prox_step
+
+
+def doubling(
+    l2: Floats, steps: int, alpha: float, t1: float, t2: float, keep: float
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(C, H, E, X, Z, U, K, e, f, g, h) of 1, 2, 4, ... <= steps steps, for each l2."""
+    t3 = 1.0 - t1 - t2
+    one = np.ones_like(l2)
+    C = 1.0 / (1.0 + alpha * l2)
+    H = alpha * C
+    E, X, Z, U, K = t3 * one, t2 * one, t1 * C, t1 * H, keep * one
+    e, f, g, h = E, X, Z, U
+    maps = [(C, H, E, X, Z, U, K, e, f, g, h)]
+    while 2 ** len(maps) <= steps:
+        e, f, g, h = (
+            K * e + e * E,
+            f + K * f + e * X,
+            K * g + e * Z + g * C,
+            h + K * h + e * U + g * H,
+        )
+        E, X, Z, U, K = E * E, X + E * X, E * Z + Z * C, U + E * U + Z * H, K * K
+        C, H = C * C, H + C * H
+        maps.append((C, H, E, X, Z, U, K, e, f, g, h))
+    return np.ascontiguousarray(np.moveaxis(np.array(maps), 2, 0))
+
+
+@scalar
+def leap(
+    zeta: float, eta: float, total: float, x: float, v: float, m: int, maps: Floats
+) -> tuple[float, float, float]:
+    """(zeta, eta, total) after m steps on one side of zero; ``maps`` has a line for each digit."""
+    digit = 0
+    while m > 0:
+        if m & 1:
+            w = maps[digit]
+            total = w[6] * total + w[7] * eta + w[8] * x + w[9] * zeta - w[10] * v
+            eta = w[2] * eta + w[3] * x + w[4] * zeta - w[5] * v
+            zeta = w[0] * zeta - w[1] * v
+        m >>= 1
+        digit += 1
+    return zeta, eta, total
+
+
+@scalar
+def catch_up(
+    zeta: float,
+    eta: float,
+    total: float,
+    x: float,
+    u: float,
+    m: int,
+    maps: Floats,
+    l1: float,
+    l2: float,
+    alpha: float,
+    t1: float,
+    t2: float,
+    keep: float,
+) -> tuple[float, float, float]:
+    """(zeta, eta, total) after m steps with constant u."""
+    if l1 == 0.0:
+        return leap(zeta, eta, total, x, u, m, maps)
+    while m > 0:
+        if zeta == 0.0 and abs(u) <= l1:
+            return leap(0.0, eta, total, x, 0.0, m, maps)
+        if zeta != 0.0:
+            side = 1.0 if zeta > 0.0 else -1.0
+        else:
+            side = -1.0 if u > 0.0 else 1.0
+        v = u + side * l1
+        new = leap(zeta, eta, total, x, v, m, maps)
+        if side * v <= 0.0 or side * new[0] > 0.0:
+            return new
+        if alpha * l2 < NO_SHRINKAGE:
+            steps = abs(zeta) / (alpha * side * v)
+        else:
+            steps = math.log1p(l2 * zeta / v) / math.log1p(alpha * l2)
+        few = min(max(0, math.floor(steps) - 1), m - 1)
+        zeta, eta, total = leap(zeta, eta, total, x, v, few, maps)
+        zeta = prox_step(side * max(side * zeta, 0.0), u, alpha, l1, l2)
+        eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
+        total = keep * total + eta
+        m -= few + 1
+    return zeta, eta, total
+
+
+@kernel
+def katyusha_dense(
+    A: Any,
+    s: float,
+    b: Floats,
+    offset: Floats,
+    rows: Any,
+    ratio: Floats,
+    x: Floats,
+    zeta: Floats,
+    eta: Floats,
+    total: Floats,
+    u: Floats,
+    y: Floats,
+    alpha: float,
+    t1: float,
+    t2: float,
+    keep: float,
+    l1: Floats,
+    has_l1: bool,
+    shrink: Floats,
+    code: int,
+    parameter: float,
+) -> None:
+    """Dense rows; ``shrink`` is 1/(1 + alpha l2)."""
+    d = A.shape[1]
+    c = d
+    t3 = 1.0 - t1 - t2
+    z = 0.0
+    if rows.size > 0:
+        first = A[rows[0]]
+        for j in range(d):
+            z += first[j] * (t1 * zeta[j] + t2 * x[j] + t3 * eta[j])
+    for t in range(rows.size):
+        k = rows[t]
+        a = A[k]
+        z += offset[k]
+        if s != 0.0:
+            z += s * (t1 * zeta[c] + t2 * x[c] + t3 * eta[c])
+        step = ratio[k] * (grad(code, parameter, z, b[k]) - y[k])
+        if s != 0.0:
+            zeta[c] -= alpha * (u[c] + step * s)
+            eta[c] = t1 * zeta[c] + t2 * x[c] + t3 * eta[c]
+            total[c] = keep * total[c] + eta[c]
+        following = A[rows[t + 1]] if t + 1 < rows.size else a
+        z = 0.0
+        if has_l1:
+            for j in range(d):
+                w = zeta[j] - alpha * (u[j] + step * a[j])
+                edge = alpha * l1[j]
+                w = (w - min(max(w, -edge), edge)) * shrink[j]
+                pull = t1 * w + t2 * x[j]
+                e = pull + t3 * eta[j]
+                zeta[j] = w
+                eta[j] = e
+                total[j] = keep * total[j] + e
+                z += following[j] * (pull + t3 * e)
+        else:
+            for j in range(d):
+                w = (zeta[j] - alpha * (u[j] + step * a[j])) * shrink[j]
+                pull = t1 * w + t2 * x[j]
+                e = pull + t3 * eta[j]
+                zeta[j] = w
+                eta[j] = e
+                total[j] = keep * total[j] + e
+                z += following[j] * (pull + t3 * e)
+
+
+@kernel
+def katyusha_csr(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    s: float,
+    b: Floats,
+    offset: Floats,
+    rows: Any,
+    ratio: Floats,
+    state: Floats,
+    y: Floats,
+    alpha: float,
+    t1: float,
+    t2: float,
+    keep: float,
+    l2: Floats,
+    maps: Floats,
+    code: int,
+    parameter: float,
+) -> None:
+    """Sparse rows; ``state`` has a line for each coordinate, ``maps`` a table for each l2.
+
+    A line is (zeta, eta, total, x, u, step of the last update, l1, number of its l2).
+    """
+    c = state.shape[0] - 1
+    t3 = 1.0 - t1 - t2
+    for t in range(rows.size):
+        k = rows[t]
+        z = offset[k]
+        for p in range(indptr[k], indptr[k + 1]):
+            line = state[np.uintp(indices[p])]  # unsigned: no negative index to look out for
+            lag = t - int(line[5])
+            if lag > 0:
+                i = int(line[7])
+                line[0], line[1], line[2] = catch_up(
+                    line[0], line[1], line[2], line[3], line[4], lag,
+                    maps[i], line[6], l2[i], alpha, t1, t2, keep,
+                )  # fmt: skip
+            z += data[p] * (t1 * line[0] + t2 * line[3] + t3 * line[1])
+        if s != 0.0:
+            z += s * (t1 * state[c, 0] + t2 * state[c, 3] + t3 * state[c, 1])
+        step = ratio[k] * (grad(code, parameter, z, b[k]) - y[k])
+        for p in range(indptr[k], indptr[k + 1]):
+            line = state[np.uintp(indices[p])]
+            slope = line[4] + step * data[p]
+            line[0] = prox_step(line[0], slope, alpha, line[6], l2[int(line[7])])
+            line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
+            line[2] = keep * line[2] + line[1]
+            line[5] = t + 1
+        if s != 0.0:
+            line = state[c]
+            line[0] -= alpha * (line[4] + step * s)
+            line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
+            line[2] = keep * line[2] + line[1]
+            line[5] = t + 1
+    for j in range(state.shape[0]):
+        line = state[j]
+        lag = rows.size - int(line[5])
+        if lag > 0:
+            i = int(line[7])
+            line[0], line[1], line[2] = catch_up(
+                line[0], line[1], line[2], line[3], line[4], lag,
+                maps[i], line[6], l2[i], alpha, t1, t2, keep,
+            )  # fmt: skip
+        line[5] = 0.0

@@ -1,0 +1,142 @@
+"""One run of SAGA over a stream of rows, dense and sparse.
+
+For each row k of the stream:
+
+    z = a_k'x + s x_c + offset_k,   y+ = phi'(z)
+    x = prox_{tau g}(x - tau (u + (q_k/p_k)(y+ - y_k) a_k)),   u += q_k (y+ - y_k) a_k
+
+Dense: the update of one step and the dot product of the next are one loop over the coordinates,
+so a row is read from memory once. Sparse: u_j moves only when a row with a_kj != 0 is visited, so
+a coordinate that no row has touched for m steps went through m prox steps with one u_j, whose
+closed form (`regularizers.lazy`) brings it up to date when it is touched.
+
+The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches
+it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualgap._jit import kernel
+from dualgap.kernels.scalar import Floats, advance, grad, prox_step
+
+
+@kernel
+def saga_dense(
+    A: Any,
+    s: float,
+    b: Floats,
+    offset: Floats,
+    rows: Any,
+    q: Floats,
+    ratio: Floats,
+    x: Floats,
+    u: Floats,
+    y: Floats,
+    tau: float,
+    l1: Floats,
+    has_l1: bool,
+    shrink: Floats,
+    code: int,
+    parameter: float,
+) -> None:
+    """Dense rows; ``shrink`` is 1/(1 + tau l2)."""
+    d = A.shape[1]
+    c = d
+    z = 0.0
+    if rows.size > 0:
+        first = A[rows[0]]
+        for j in range(d):
+            z += first[j] * x[j]
+    for t in range(rows.size):
+        k = rows[t]
+        a = A[k]
+        z += offset[k]
+        if s != 0.0:
+            z += s * x[c]
+        new = grad(code, parameter, z, b[k])
+        move = new - y[k]
+        y[k] = new
+        step, drift = ratio[k] * move, q[k] * move
+        if s != 0.0:
+            x[c] -= tau * (u[c] + step * s)
+            u[c] += drift * s
+        following = A[rows[t + 1]] if t + 1 < rows.size else a
+        z = 0.0
+        if has_l1:
+            for j in range(d):
+                w = x[j] - tau * (u[j] + step * a[j])
+                edge = tau * l1[j]
+                w = (w - min(max(w, -edge), edge)) * shrink[j]
+                u[j] += drift * a[j]
+                x[j] = w
+                z += following[j] * w
+        else:
+            for j in range(d):
+                w = (x[j] - tau * (u[j] + step * a[j])) * shrink[j]
+                u[j] += drift * a[j]
+                x[j] = w
+                z += following[j] * w
+
+
+@kernel
+def saga_csr(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    s: float,
+    b: Floats,
+    offset: Floats,
+    rows: Any,
+    q: Floats,
+    ratio: Floats,
+    state: Floats,
+    y: Floats,
+    tau: float,
+    l1: Floats,
+    l2: Floats,
+    C: Floats,
+    H: Floats,
+    code: int,
+    parameter: float,
+) -> None:
+    """Sparse rows; ``state`` has a line (x, u, step of the last update) for each coordinate.
+
+    C and H are tables for `scalar.advance`, or empty.
+    """
+    c = state.shape[0] - 1
+    for t in range(rows.size):
+        k = rows[t]
+        z = offset[k]
+        for p in range(indptr[k], indptr[k + 1]):
+            j = np.uintp(indices[p])  # unsigned: no negative index to look out for
+            x = state[j, 0]
+            lag = t - int(state[j, 2])
+            if lag > 0:
+                x = advance(x, state[j, 1], tau, l1[j], l2[j], lag, C, H)[0]
+                state[j, 0] = x
+            z += data[p] * x
+        if s != 0.0:
+            z += s * state[c, 0]
+        new = grad(code, parameter, z, b[k])
+        move = new - y[k]
+        y[k] = new
+        step, drift = ratio[k] * move, q[k] * move
+        for p in range(indptr[k], indptr[k + 1]):
+            j = np.uintp(indices[p])
+            u = state[j, 1]
+            state[j, 0] = prox_step(state[j, 0], u + step * data[p], tau, l1[j], l2[j])
+            state[j, 1] = u + drift * data[p]
+            state[j, 2] = t + 1
+        if s != 0.0:
+            state[c, 0] -= tau * (state[c, 1] + step * s)
+            state[c, 1] += drift * s
+            state[c, 2] = t + 1
+    for i in range(state.shape[0]):
+        lag = rows.size - int(state[i, 2])
+        if lag > 0:
+            state[i, 0] = advance(state[i, 0], state[i, 1], tau, l1[i], l2[i], lag, C, H)[0]
+        state[i, 2] = 0.0
