@@ -1,7 +1,7 @@
 """The only loop: it runs any algorithm, keeps the best points, judges when to stop.
 
 Nothing here changes an iterate: checks, callbacks, clocks and limits only decide whether there is a
-next one. A run of 100 passes is bitwise two runs of 50 joined by ``state``.
+next one. The iterates of 100 passes are bitwise those of two runs of 50 joined by ``state``.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Loss(ABC):
 
     @abstractmethod
     def hess(self, z: Array, b: Array) -> Array:
-        """phi''(z) (the right derivative of phi' where it has a kink)."""
+        """phi''(z) (the larger of the two derivatives of phi' where it has a kink)."""
 
     @abstractmethod
     def conj(self, y: Array, b: Array) -> Array:

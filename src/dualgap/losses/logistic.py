@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import entr, expit, logit
+from scipy.special import entr, expit, logit, xlog1py
 
 from dualgap import _validation as check
 from dualgap._types import Array
@@ -85,7 +85,7 @@ class Logistic(MarginLoss):
     def conj(self, y: Array, b: Array) -> Array:
         """p log p + (1-p) log(1-p), with 0 log 0 = 0."""
         p = -b * y
-        return np.asarray(-entr(p) - entr(1.0 - p))
+        return np.asarray(xlog1py(1.0 - p, -p) - entr(p))  # log(1 - p) before 1 - p is rounded
 
     def conj_grad(self, y: Array, b: Array) -> Array:
         """-b logit(p), p kept off 0 and 1."""
