@@ -24,7 +24,6 @@ class SparseDesign(Design):
         self.A = A
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self._rows = A.format == "csr"
-        self._csr: Any = None
         self._pieces = _pieces(A)
         self._pieces_T = [(at, _transposed(piece)) for at, piece in self._pieces]
         self._csr: Any = A if self._rows else None
@@ -56,15 +55,18 @@ class SparseDesign(Design):
 
     def rows(self) -> Rows:
         """CSR arrays; a copy of CSC data is made once."""
+        A = self._by_rows()
+        return Rows(None, A.data, A.indices, A.indptr, 0.0)
+
+    def _by_rows(self) -> Any:
+        """The data as CSR; of CSC data the one re-laid copy is made here, and kept."""
         if self._csr is None:
-            self._csr = self.A if self._rows else self.A.tocsr()
-        return Rows(None, self._csr.data, self._csr.indices, self._csr.indptr, 0.0)
+            self._csr = self.A.tocsr()
+        return self._csr
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
-        if self._csr is None:  # rows of compressed columns: the one re-laid copy, kept
-            self._csr = self.A.tocsr()
-        A = self._csr
+        A = self._by_rows()
         for start in range(0, self.shape[0], rows):
             at = slice(start, min(start + rows, self.shape[0]))
             yield at, A[at].toarray().astype(np.float64, copy=False)
