@@ -80,7 +80,9 @@ class Problem:
         self.fit_intercept = check.flag("fit_intercept", fit_intercept)
         base = as_design(A)
         self.n, self.d = base.shape
-        self.b = self.loss.targets(b, self.n)
+        targets = self.loss.targets(b, self.n)
+        # Compiled kernels take read-only arrays for another type, and would be compiled again.
+        self.b = targets if targets.flags.writeable else targets.copy()
         self.q = _weights(sample_weight, self.n)
         self.offset = (
             None if offset is None else check.vector("offset", offset, self.n, what="row of A")
