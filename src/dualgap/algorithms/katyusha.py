@@ -72,7 +72,7 @@ class Katyusha(Snapshots):
 
     def step(self, problem: Problem, s: State) -> State:
         """One outer loop: lines 2 and 3, and line 1 of the next."""
-        from dualgap.kernels.katyusha import doubling, katyusha_csr, katyusha_dense
+        from dualgap.kernels.katyusha import katyusha_csr, katyusha_dense, tables
 
         ratio = self.sampler(problem).ratio
         stream = self.stream(problem, s)
@@ -97,7 +97,7 @@ class Katyusha(Snapshots):
             lines = sparse_lines(d, zeta, eta, total, s.x, s.u, width=8)
             lines[: g.l1.size, 6] = g.l1
             lines[:d, 7] = number
-            maps = doubling(l2, stream.size, alpha, tau1, TAU2, keep)
+            maps = tables(l2, stream.size, alpha, tau1, TAU2, keep)
             katyusha_csr(
                 rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
                 ratio, lines, s.y, alpha, tau1, TAU2, keep, l2, maps, loss.code, loss.parameter,
