@@ -51,8 +51,8 @@ def bpd_steps(loss: Loss, Lam: float, lam: float, Delta: float, *, theta_one: bo
     m = lam + Delta
     if m <= 0.0:
         return Steps(loss.gamma / Lam, 1.0 / loss.gamma, 1.0, accelerating=True)
-    tau = math.sqrt(loss.gamma / (Lam * m))
-    sigma = math.sqrt(m / (Lam * loss.gamma))
+    tau = math.sqrt(loss.gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
+    sigma = math.sqrt(m / loss.gamma) / math.sqrt(Lam)
     # With delta = 0 an estimate Delta > 0 is local curvature; 1/gamma is the largest it can have,
     # and gives the most cautious prediction.
     delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
@@ -69,8 +69,8 @@ def df_bpd_steps(
     m = lam + Delta
     if m <= 0.0:
         return Steps(k * k * loss.gamma / Lam, 1.0, 1.0, accelerating=True)
-    tau = k * math.sqrt(loss.gamma / (Lam * m))
-    sigma = k * math.sqrt(loss.gamma * m / Lam)
+    tau = k * math.sqrt(loss.gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
+    sigma = k * math.sqrt(loss.gamma * m) / math.sqrt(Lam)
     theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
     rate = max(theta_x, 1.0 / (1.0 + sigma / 2.0))
     return Steps(tau, sigma, 1.0 if theta_one else rate, rate)

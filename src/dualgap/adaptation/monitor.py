@@ -41,8 +41,9 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
         return replace(s, memory={**memory, **kept}), tuning
     if not tuning or not math.isfinite(best) or s.merit <= AT_ROUNDING * problem.scale(s.primal):
         return s, tuning
-    m = problem.regularizer.penalised_strength + s.Delta
-    patience = 30.0 + PATIENCE * math.sqrt(s.Lam / (problem.loss.gamma * m))
+    m = problem.regularizer.strong_convexity + s.Delta
+    condition = s.Lam / (problem.loss.gamma * m) if m > 0 else math.inf
+    patience = 30.0 + PATIENCE * math.sqrt(condition)
     lost = not score <= GROWTH * max(best, AT_ROUNDING * problem.primal_at_zero)
     if not lost and s.t - memory["best_t"] <= patience:
         return s, tuning

@@ -67,7 +67,7 @@ class Robust(Rule):
         seen: dict[str, Any] = {"gap_then": now}
         if then is None or then <= 0.0:
             return s.Delta, seen
-        if self.stop_below_lambda and s.Delta < problem.regularizer.penalised_strength:
+        if self.stop_below_lambda and s.Delta < problem.regularizer.strong_convexity:
             return s.Delta, seen
         observed, rho = now / then, float(s.memory["rho"])
         if observed <= self.low * rho:

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap._arrays import dot
+from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.feasible import repair_free, repair_is_free
 from dualgap.problem import Problem
@@ -40,6 +41,15 @@ class Algorithm(ABC):
     """Parameters, a start and a step; the driver does the rest."""
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Names of options become their values."""
+        schedule = getattr(self, "schedule", None)
+        if schedule is not None:
+            if not isinstance(schedule, str):
+                raise TypeError(f"schedule must be a name, got {schedule!r}.")
+            value = lookup("schedule", schedule, {"theorem": "theorem"})
+            object.__setattr__(self, "schedule", value)
 
     @abstractmethod
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
@@ -134,7 +144,7 @@ def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> S
     size = math.sqrt(max(problem.mean(s.z * s.z), problem.mean(old.z * old.z)))
     rounding = 16.0 * EPS * (size + math.sqrt(s.Lam * dot(s.x, s.x)))
     seen = max(math.sqrt(problem.mean(dz * dz)) - rounding, 0.0) ** 2 / moved
-    if seen <= s.Lam:
+    if not s.Lam < seen < math.inf:  # within the bound, or a lost step, which says nothing
         return s
     Lam = 1.02 * seen
     if s.steps.accelerating:

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.adaptation import Curvature, Rule, default_start
+from dualgap.adaptation import Curvature, Rule, as_rule, default_start
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._batch import Algorithm, Start, first_state, watch_Lam
 from dualgap.algorithms.bpd import bpd_step, data_strong_convexity, require_dual_prox
@@ -25,6 +25,15 @@ from dualgap.algorithms.df_bpd import df_bpd_step
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, bpd_steps, df_bpd_steps
 from dualgap.state import State
+
+
+def credible(problem: Problem, s: State, Delta: float) -> float:
+    """The new estimate, kept near what can be true: delta M is at most the smoothness Lam/gamma.
+
+    The printed rules double, and may overshoot for a while; what is not a number changes nothing.
+    """
+    smoothness = s.Lam / problem.loss.gamma
+    return min(max(Delta, 1e-12 * smoothness), 16.0 * smoothness) if Delta == Delta else s.Delta
 
 
 @dataclass(frozen=True)
@@ -48,9 +57,14 @@ class AdaBPD(Algorithm):
     name: ClassVar[str] = "ada-bpd"
     dual_free: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Names of options become their values."""
+        super().__post_init__()
+        object.__setattr__(self, "adapt", as_rule(self.adapt))
+
     def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
-        """Theorem 1's at the estimate; l2 counts even if an intercept has none."""
-        lam = problem.regularizer.penalised_strength
+        """Theorem 1's at the estimate."""
+        lam = problem.regularizer.strong_convexity
         return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=self.adapt.theta_one)
 
     def plain_step(self, problem: Problem, s: State) -> State:
@@ -61,22 +75,23 @@ class AdaBPD(Algorithm):
         """The state before the first iteration."""
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "adf-bpd")
+        mu = check.strong_convexity(self.mu, strict=True)
+        if mu is not None and self.adapt.start is None and problem.loss.delta == 0:
+            raise ValueError(
+                f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose delta "
+                "is 0; give the estimate itself, adapt=dualgap.adaptation.Curvature(start=...)."
+            )
         constants = problem.constants
         Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
-        mu = check.optional_real("mu", self.mu, low=0.0, strict=True)
         if self.adapt.start is not None:
             Delta = self.adapt.start
-        elif mu is not None and problem.loss.delta > 0:
-            Delta = data_strong_convexity(problem.loss, problem.n, mu)
         elif mu is not None:
-            raise ValueError(
-                f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose "
-                "delta is 0; give the estimate itself, adapt=dualgap.Curvature(start=...)."
-            )
+            Delta = data_strong_convexity(problem.loss, problem.n, mu)
         else:
             Delta = default_start(problem, Lam)
         state = first_state(self, problem, x0, y0, Lam=Lam, Delta=Delta, dual_free=self.dual_free)
-        return Start(replace(state, memory=self.adapt.begin(problem, state)))
+        memory = {"rule": self.adapt.name, **self.adapt.begin(problem, state)}
+        return Start(replace(state, memory=memory))
 
     def step(self, problem: Problem, s: State) -> State:
         """One iteration, and every T-th time an adaptation."""
@@ -86,6 +101,7 @@ class AdaBPD(Algorithm):
         # Alg. 2, line 4
         if tuning and new.t % self.adapt.period == 0:
             Delta, memory = self.adapt.update(problem, new)
+            Delta = credible(problem, new, Delta)
             steps = self.steps(problem, new.Lam, Delta)
             new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
         return new
@@ -105,7 +121,7 @@ class ADFBPD(AdaBPD):
     def steps(self, problem: Problem, Lam: float, Delta: float) -> Steps:
         """Theorem 3's at the estimate."""
         k = 0.5 if self.schedule == "theorem" else 1.0
-        lam = problem.regularizer.penalised_strength
+        lam = problem.regularizer.strong_convexity
         return df_bpd_steps(problem.loss, Lam, lam, Delta, k=k, theta_one=self.adapt.theta_one)
 
     def plain_step(self, problem: Problem, s: State) -> State:

@@ -51,6 +51,7 @@ class Logistic(MarginLoss):
     """
 
     name: ClassVar[str] = "logistic"
+    prox_is_iterative: ClassVar[bool] = True
     gamma: ClassVar[float] = 4.0
     delta: ClassVar[float] = 0.0
     is_self_concordant: ClassVar[bool] = True
@@ -116,6 +117,7 @@ class StrongLogistic(MarginLoss):
     strength: float = 0.1
 
     name: ClassVar[str] = "strong_logistic"
+    prox_is_iterative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the strength."""
