@@ -98,7 +98,8 @@ class Constants:
         """Smallest and largest eigenvalue of A'QA."""
         e = self.gram_eigenvalues(self.q)
         n, d = self.design.shape
-        return (max(float(e[0]), 0.0) if d <= n else 0.0), float(e[-1])
+        noise = 10.0 * d * np.finfo(float).eps * float(e[-1])
+        return (float(e[0]) if d <= n and e[0] > noise else 0.0), float(e[-1])
 
     @cached_property
     def Lam(self) -> Bound:

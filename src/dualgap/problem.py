@@ -21,7 +21,7 @@ from dualgap._types import Array, Data
 from dualgap.constants import Constants
 from dualgap.designs import InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
-from dualgap.normal_equations import NormalEquations
+from dualgap.normal_equations import Range
 from dualgap.regularizers import ElasticNet
 
 if TYPE_CHECKING:
@@ -85,12 +85,16 @@ class Problem:
         self.b = targets if targets.flags.writeable else targets.copy()
         self.q = _weights(sample_weight, self.n)
         self.offset = (
-            None if offset is None else check.vector("offset", offset, self.n, what="row of A")
+            None if offset is None else check.point("offset", offset, self.n, what="row of A")
         )
         weights = np.ones(self.d)
         if penalty_weights is not None:
             weights = check.nonnegative(
-                "penalty_weights", penalty_weights, self.d, what="column of A"
+                "penalty_weights",
+                penalty_weights,
+                self.d,
+                what="column of A",
+                zero="to leave that column without penalty",
             )
         l1_j, l2_j = self.l1 * weights, self.l2 * weights
         if max(l1_j.max(), l2_j.max()) > check.LARGEST:
@@ -158,9 +162,15 @@ class Problem:
         return self.design.rmatvec(self.q)
 
     @cached_property
-    def free_equations(self) -> NormalEquations:
-        """A_F'QA_F on the free coordinates F, factorised once: what a loss with phi'' = 1 needs."""
-        return NormalEquations(self.design, self.q, self.regularizer.free)
+    def column_norms(self) -> Array:
+        """sqrt(sum_i q_i a_ij^2): A'Qy and A x are known to eps times these."""
+        self.constants.passes += 1
+        return np.sqrt(self.design.column_norms_sq(self.q))
+
+    @cached_property
+    def free_range(self) -> Range:
+        """The range of the columns without penalty, factorised once."""
+        return Range(self.design, self.q, self.regularizer.free)
 
     @property
     def free_intercept_only(self) -> bool:
@@ -219,12 +229,14 @@ class Problem:
 
     def join(self, x: Any, intercept: Any = 0.0, *, argument: str = "x") -> Array:
         """Check x and put it together with the intercept."""
-        values = check.vector(argument, x, self.d, what="column of A")
+        values = check.point(argument, x, self.d, what="column of A")
         c = check.real("intercept", intercept)
         if isinstance(self.design, InterceptDesign):
             return np.append(values, c / self.design.scale)
         if c:
-            raise ValueError(f"intercept={c:g}, but this problem has no intercept.")
+            raise ValueError(
+                f"intercept={c:g}, but this problem has no intercept; use fit_intercept=True."
+            )
         return values
 
     def split(self, x: Array) -> tuple[Array, float]:
@@ -235,13 +247,15 @@ class Problem:
 
     def dual_point(self, argument: str, y: Any) -> Array | None:
         """Check a dual point's form (None stays None)."""
-        return None if y is None else check.vector(argument, y, self.n, what="row of A")
+        return None if y is None else check.point(argument, y, self.n, what="row of A")
 
 
 def _weights(sample_weight: Any, n: int) -> Array:
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    w = check.nonnegative("sample_weight", sample_weight, n, what="row")
+    w = check.nonnegative(
+        "sample_weight", sample_weight, n, what="row", zero="to leave that row out"
+    )
     total = float(w.sum())
     if total == 0.0:
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")

@@ -24,6 +24,8 @@ class Loss(ABC):
     code: ClassVar[int] = -1
     """What compiled kernels know it by (`kernels.scalar`); -1: they do not."""
     has_dual_prox: ClassVar[bool] = True
+    prox_is_iterative: ClassVar[bool] = False
+    """The dual prox is found by iteration, not by a formula."""
     is_quadratic: ClassVar[bool] = False
     """phi'' is constant, so that the Hessian of the data term never changes."""
     is_self_concordant: ClassVar[bool] = False

@@ -52,6 +52,7 @@ class Logistic(MarginLoss):
 
     name: ClassVar[str] = "logistic"
     code: ClassVar[int] = 1
+    prox_is_iterative: ClassVar[bool] = True
     gamma: ClassVar[float] = 4.0
     delta: ClassVar[float] = 0.0
     is_self_concordant: ClassVar[bool] = True
@@ -118,6 +119,7 @@ class StrongLogistic(MarginLoss):
 
     name: ClassVar[str] = "strong_logistic"
     code: ClassVar[int] = 5
+    prox_is_iterative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the strength."""
