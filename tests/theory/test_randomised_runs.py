@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dualgap import Problem
+from dualgap.adaptation import Robust, Simple
 from dualgap.algorithms import RANDOMISED, SPDC
 from dualgap.status import Status
 
@@ -105,3 +106,14 @@ def test_no_strong_convexity_at_all(name, loss):
     result = p.solve(algorithm=name, tol=1e-3)
     assert result.status is Status.CONVERGED
     assert p.certify(result.x, result.y).gap <= 1e-3 * result.certificate.primal
+
+
+@pytest.mark.parametrize("period", [2, 10])
+@pytest.mark.parametrize("rule", [Simple, Robust])
+@pytest.mark.parametrize("name", ["ada-spdc", "adf-spdc"])
+def test_rules_of_the_paper_survive_roll_backs(name, rule, period):
+    """With so small an l2 the gap is 1e300 and the monitor rolls back, also when a rule is due."""
+    p = problem(n=30, d=5, l2=1e-300)
+    result = p.solve(algorithm=name, adapt=rule(period=period), max_passes=300)
+    assert result.state.rollbacks > 0
+    assert result.certificate.primal <= p.primal_at_zero

@@ -121,7 +121,8 @@ class SPDC(Randomised):
         """Zhang & Xiao's, or Theorem 2's."""
         lam = problem.regularizer.strong_convexity
         if self.schedule is None and Delta == 0.0 and lam > 0.0:
-            return zhang_xiao_steps(problem.loss, Lam**0.5, problem.n, lam)
+            least = self.sampler(problem).least
+            return zhang_xiao_steps(problem.loss, Lam**0.5, problem.n, least, lam)
         return self.theorem_steps(problem, Lam, lam, Delta, PROVED)
 
     def theorem_steps(
