@@ -85,9 +85,9 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
 
 
 def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
-    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else empty."""
-    if l2.size == 0 or (l2 != l2[0]).any():
-        return np.zeros(0), np.zeros(0)
+    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else C = (-1,)."""
+    if (l2 != l2[0]).any():
+        return np.array([-1.0]), np.zeros(1)
     m = np.arange(steps + 1.0)
     q = m * np.log1p(tau * l2[0])
     if l2[0] == 0.0:
