@@ -83,7 +83,7 @@ def proved_factor(loss: Loss) -> float:
 
 
 def spdc_steps(
-    loss: Loss, R: float, n: int, least: float, lam: float, Delta: float, *, k: float
+    loss: Loss, R: float, n: float, least: float, lam: float, Delta: float, *, k: float
 ) -> Steps:
     """Theorem 2's parameters (SPDC), equations (9), (10), with k/R for 1/(4R).
 
@@ -100,7 +100,7 @@ def spdc_steps(
 
 
 def df_spdc_steps(
-    loss: Loss, R: float, n: int, least: float, lam: float, Delta: float, *, k: float
+    loss: Loss, R: float, n: float, least: float, lam: float, Delta: float, *, k: float
 ) -> Steps:
     """Theorem 4's parameters (DF-SPDC), equations (15), (16), with k/R for 1/(4R).
 
@@ -113,7 +113,7 @@ def df_spdc_steps(
     return _randomised(tau, sigma, theta_x, 0.5 * sigma, least, lam + Delta, n, proved=True)
 
 
-def zhang_xiao_steps(loss: Loss, R: float, n: int, least: float, lam: float) -> Steps:
+def zhang_xiao_steps(loss: Loss, R: float, n: float, least: float, lam: float) -> Steps:
     """SPDC of Zhang & Xiao (2015), lam > 0, for any probabilities p.
 
     tau = (1/2R) sqrt(gamma/(n lam)),  sigma = (1/2R) sqrt(n lam/gamma)
@@ -126,7 +126,7 @@ def zhang_xiao_steps(loss: Loss, R: float, n: int, least: float, lam: float) -> 
     return Steps(tau, sigma, theta, theta**n)
 
 
-def _randomised_steps(loss: Loss, R: float, n: int, m: float, k: float) -> tuple[float, float]:
+def _randomised_steps(loss: Loss, R: float, n: float, m: float, k: float) -> tuple[float, float]:
     """(tau, sigma); without strong convexity those of m = R^2/(gamma n): sigma = k/gamma."""
     m = m if m > 0 else R * R / (loss.gamma * n)
     # R^2 m may leave float64, R and sqrt(m) do not.
@@ -140,7 +140,7 @@ def _randomised(
     s: float,
     least: float,
     m: float,
-    n: int,
+    n: float,
     *,
     proved: bool,
 ) -> Steps:

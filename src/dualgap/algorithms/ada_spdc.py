@@ -19,7 +19,7 @@ from dualgap.algorithms._base import Start
 from dualgap.algorithms._randomised import randomised_start, start_estimate
 from dualgap.algorithms.ada_bpd import check_start, credible, first_estimate
 from dualgap.algorithms.bpd import require_dual_prox
-from dualgap.algorithms.spdc import BOLD, PROVED, SPDC, spdc_passes
+from dualgap.algorithms.spdc import BOLD, PROVED, SPDC
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State
@@ -70,7 +70,7 @@ class AdaSPDC(SPDC):
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check; every T passes an adaptation."""
-        new = spdc_passes(self, problem, s, dual_free=self.dual_free)
+        new = self.passes(problem, s)
         new, tuning = watch_progress(self, problem, new)
         if not tuning:
             return new

@@ -24,6 +24,7 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
+from dualgap.algorithms._minibatch import minibatch_passes
 from dualgap.algorithms._randomised import Randomised, checked, randomised_start
 from dualgap.algorithms.bpd import (
     data_strong_convexity,
@@ -108,21 +109,29 @@ class SPDC(Randomised):
         The paper's mu = sqrt(lambda_min(A'A)), or a lower bound on it.
     schedule : "theorem", optional
         Theorem 2's steps, 1/(4R).
+    batch : int
+        Rows per step; a few (4 to 8) save walks over x and u on dense data.
     """
 
     mu: float | None = None
     schedule: str | None = None
+    batch: int = 1
 
     name: ClassVar[str] = "spdc"
     dual_free: ClassVar[bool] = False
     monitored: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        object.__setattr__(self, "batch", check.integer("batch", self.batch))
+
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Zhang & Xiao's, or Theorem 2's."""
         lam = problem.regularizer.strong_convexity
         if self.schedule is None and Delta == 0.0 and lam > 0.0:
-            least = self.sampler(problem).least
-            return zhang_xiao_steps(problem.loss, Lam**0.5, problem.n, least, lam)
+            least, n = self.per_block(problem)
+            return zhang_xiao_steps(problem.loss, Lam**0.5, n, least, lam)
         return self.theorem_steps(problem, Lam, lam, Delta, PROVED)
 
     def theorem_steps(
@@ -130,8 +139,18 @@ class SPDC(Randomised):
     ) -> Steps:
         """Theorem 2's (dual-free: 4's) with k/R for 1/(4R)."""
         rule = df_spdc_steps if self.dual_free else spdc_steps
-        least = self.sampler(problem).least
-        return rule(problem.loss, Lam**0.5, problem.n, least, lam, Delta, k=k)
+        least, n = self.per_block(problem)
+        return rule(problem.loss, Lam**0.5, n, least, lam, Delta, k=k)
+
+    def per_block(self, problem: Problem) -> tuple[float, float]:
+        """The least probability of a row to be in a block, and the blocks of a pass."""
+        return min(self.batch * self.sampler(problem).least, 1.0), problem.n / self.batch
+
+    def passes(self, problem: Problem, s: State) -> State:
+        """A few passes and a check."""
+        if self.batch > 1:
+            return minibatch_passes(self, problem, s)
+        return spdc_passes(self, problem, s, dual_free=self.dual_free)
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
         """Strong convexity from the data that the steps count on, and what to say about it."""
@@ -149,7 +168,7 @@ class SPDC(Randomised):
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
-        new = spdc_passes(self, problem, s, dual_free=self.dual_free)
+        new = self.passes(problem, s)
         return watch_progress(self, problem, new)[0] if self.monitored else new
 
 

@@ -1,0 +1,58 @@
+"""A few passes of Algorithm 5 or 7 in blocks of m rows; the loop is `kernels.minibatch`.
+
+Steps are those of the theorems with n/m for n and m p for p: a pass has n/m iterations, and a row
+is in a block with probability about m p (Zhang & Xiao, 2015).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dualgap.algorithms._randomised import checked
+from dualgap.problem import Problem
+from dualgap.state import State
+
+if TYPE_CHECKING:
+    from dualgap.algorithms.spdc import SPDC
+
+
+def minibatch_passes(algorithm: SPDC, problem: Problem, s: State) -> State:
+    """The passes, then a check."""
+    from dualgap.algorithms.spdc import power_tables
+    from dualgap.kernels.minibatch import minibatch_csr, minibatch_dense
+
+    sampler, m = algorithm.sampler(problem), algorithm.batch
+    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
+    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
+    steps, g, loss, rows = s.steps, problem.regularizer, problem.loss, problem.design.rows()
+    assert s.xt is not None
+    y = s.y.copy()
+    v = s.v.copy() if s.v is not None else np.zeros(0)
+    offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+    step, drift = np.empty(m), np.empty(m)
+    if rows.dense is not None:
+        x, old, u = s.x.copy(), s.xt.copy(), s.u.copy()
+        minibatch_dense(
+            rows.dense, rows.constant, problem.b, offset, stream, m, problem.q, sampler.ratio,
+            steps.sigma, x, old, u, y, v, steps.tau, steps.theta, g.l1, g.l2,
+            loss.code, loss.parameter, algorithm.dual_free, np.empty(x.size), step, drift,
+        )  # fmt: skip
+    else:
+        lines = np.zeros((problem.d + 1, 6))
+        for column, values in enumerate((s.x, s.xt, s.u)):
+            lines[: values.size, column] = values
+        l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
+        l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
+        C, H = power_tables(steps.tau, g.l2[: problem.d], -(-stream.size // m))
+        minibatch_csr(
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream, m,
+            problem.q, sampler.ratio, steps.sigma, lines, y, v, steps.tau, steps.theta, l1, l2,
+            C, H, loss.code, loss.parameter, algorithm.dual_free, step, drift,
+        )  # fmt: skip
+        x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
+    kept = v if algorithm.dual_free else None
+    new = replace(s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u, v=kept)
+    return checked(problem, new)
