@@ -6,7 +6,15 @@ import platform
 import sys
 from importlib import metadata
 
-DEPENDENCIES = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "matplotlib", "rich")
+DEPENDENCIES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "threadpoolctl",
+    "matplotlib",
+    "rich",
+)
 
 
 def show_versions() -> None:
