@@ -77,6 +77,18 @@ def vector(argument: str, values: Any, length: int, *, what: str) -> Array:
     return array
 
 
+def matrix(argument: str, values: Any, shape: tuple[int, int], *, what: str) -> Array:
+    """A finite float64 matrix of the given shape: one row per ``what``, one column per class."""
+    array = numeric(argument, values)
+    if array.shape != shape:
+        raise ValueError(
+            f"{argument} has shape {array.shape}; expected {shape}, one row per {what} and one "
+            "column per class."
+        )
+    flat = vector(argument, array.reshape(-1), array.size, what="entry")
+    return flat.reshape(shape)
+
+
 def scale(argument: str, largest: float) -> None:
     """Refuse magnitudes whose squares over- or underflow."""
     if largest > LARGEST or 0.0 < largest < SMALLEST:

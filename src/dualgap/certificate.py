@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap._arrays import row_sums
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import make_feasible
@@ -97,7 +98,7 @@ def certify(
     l1: float = 0.0,
     l2: float = 0.0,
     penalty_weights: Any = None,
-    intercept: float = 0.0,
+    intercept: Any = 0.0,
     sample_weight: Any = None,
     offset: Any = None,
     fit_intercept: bool | None = None,
@@ -117,7 +118,7 @@ def certify(
         The dual point to start from, y_i ~ phi_i'(a_i'x); made feasible where it is not. Without
         one, y = phi'(Ax).
     intercept : float
-        The intercept c.
+        The intercept c. For ``loss="multinomial"`` x has shape (d, K), y (n, K), intercept (K,).
     fit_intercept : bool, optional
         Whether c was free to move. By default it was if ``intercept`` is not 0; say True for a
         fitted intercept that happens to be 0.
@@ -127,7 +128,8 @@ def certify(
     Certificate
     """
     if fit_intercept is None:
-        fit_intercept = check.real("intercept", intercept) != 0.0
+        values = check.numeric("intercept", intercept)
+        fit_intercept = bool(values.any() if values.ndim else check.real("intercept", intercept))
     problem = Problem(
         A,
         b,
@@ -188,9 +190,10 @@ def _duality_gap(
     gap = problem.mean(terms) + float(problem.regularizer.fenchel_gap(x, s).sum())
     # A'Qy on the free coordinates is 0 only to rounding; L(x*, y) then differs from D(y) by
     # residual'x*, which x stands in for. It is added: never hidden.
-    leftover = float(np.abs(point.residual) @ np.abs(x))
+    leftover = float(np.abs(point.residual).ravel() @ np.abs(x).ravel())
     conj = np.abs(problem.loss.conj(y, problem.b))
-    size = primal + problem.mean(conj + np.abs(y * z)) + float(np.abs(s) @ np.abs(x))
+    size = primal + problem.mean(conj + row_sums(np.abs(y * z)))
+    size += float(np.abs(s).ravel() @ np.abs(x).ravel())
     rounding = 4.0 * EPS * size + leftover
     return _make(problem, primal, gap + leftover, point.kind, rounding)
 
@@ -198,7 +201,7 @@ def _duality_gap(
 def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certificate | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
     loss, regularizer = problem.loss, problem.regularizer
-    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT):
+    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
         return None
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)

@@ -66,7 +66,8 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
     max_passes, max_time : float
         Limits on the passes of this call, and on its seconds.
     x0, y0 : array, optional
-        Where to start: (d,) or, with an intercept, (d + 1,); and (n,).
+        Where to start: (d,) or, with an intercept, (d + 1,); and (n,). With K classes each has
+        a second axis of length K.
     state : State, optional
         ``result.state`` of an earlier run, to go on exactly where it ended.
     random_state : int, optional
@@ -266,7 +267,8 @@ class _Run:
         for_trace = self.attempts.passes == 0 if exact else s.t >= self.attempts.next_look
         if for_trace:
             growth = 2.0 if self.dear else 1.2
-            self.attempts.next_look = max(s.t * growth, self.problem.size if self.dear else 16)
+            side = math.prod(self.problem.shape)
+            self.attempts.next_look = max(s.t * growth, side if self.dear else 16)
         due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
         if not (for_trace or due):
             return None
@@ -364,15 +366,21 @@ def _separates(problem: Problem, x: Array, z: Array) -> bool:
 
     Only for a loss that never reaches its infimum (logistic), where no penalty holds x back.
     """
-    if not problem.loss.is_self_concordant or not x.any():
+    if not x.any():
         return False
-    if not problem.regularizer.free.all() and not problem.free_intercept_only:
+    everything = bool(problem.regularizer.free.all())
+    if not everything and not problem.free_intercept_only:
+        return False
+    margins = problem.loss.margins(z if problem.offset is None else z - problem.offset, problem.b)
+    if margins is None:
         return False
     counts = problem.q > 0
-    if problem.regularizer.free.all():
-        margins = problem.b * (z if problem.offset is None else z - problem.offset)
-        return bool((margins[counts] >= 0).all() and (margins[counts] > 0).any())
-    return bool(np.unique(problem.b[counts]).size == 1)  # the intercept alone separates
+    if everything and (margins[counts] >= 0).all() and (margins[counts] > 0).any():
+        return True
+    if not problem.fit_intercept or (everything and problem.outputs is None):
+        return False
+    # The intercept alone separates a class that no row has from all others.
+    return bool(np.unique(problem.b[counts]).size < (problem.outputs or 2))
 
 
 def _read_only(array: Array) -> Array:
@@ -414,13 +422,27 @@ def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, 
     x = None
     if x0 is not None:
         shape = np.shape(x0)
-        if problem.fit_intercept and shape == (problem.d + 1,):
+        if problem.fit_intercept and problem.outputs is not None and shape == problem.shape:
+            given = check.matrix("x0", x0, shape, what="column of A and the intercept")
+            x = problem.join(given[:-1], given[-1], argument="x0")
+        elif problem.fit_intercept and shape == (problem.d + 1,):
             given = check.vector("x0", x0, problem.d + 1, what="column of A and the intercept")
             x = problem.join(given[:-1], given[-1], argument="x0")
         else:
             x = problem.join(x0, argument="x0").copy()
     y = problem.dual_point("y0", y0)
-    if y is not None:
+    if y is not None and problem.loss.is_vector:
+        inside = problem.loss.into_domain(y, problem.b)
+        far = np.abs(inside - y).max(axis=1) > 1e-9
+        if far.any():
+            at = int(np.flatnonzero(far)[0])
+            raise ValueError(
+                f"y0[{at}] = {y[at]} is outside the domain of the conjugate of loss="
+                f"{problem.loss.name!r}: y0 + e_b must be >= 0 and sum to 1. Start from "
+                "y = phi'(A x)."
+            )
+        y = inside.copy()
+    elif y is not None:
         low, high = problem.loss.domain(problem.b)
         outside = (y < low) | (y > high)
         if outside.any():
@@ -441,8 +463,8 @@ def _check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
             f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "
             "pass the same algorithm."
         )
-    if state.x.shape != (problem.size,) or state.y.shape != (problem.n,):
+    if state.x.shape != problem.shape or state.y.shape != (problem.n, *problem.shape[1:]):
         raise ValueError(
-            f"state belongs to a problem with {state.y.size} rows and {state.x.size} "
+            f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
             f"coefficients, not to {problem!r}."
         )

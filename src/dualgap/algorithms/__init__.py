@@ -61,7 +61,8 @@ def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> Algorithm:
 
 def choose(problem: Problem) -> Algorithm:
     """What ``algorithm="auto"`` runs: Ada-BPD where the dual prox is a formula, else ADF-BPD."""
-    return ADFBPD() if problem.loss.name in ("logistic", "strong_logistic") else AdaBPD()
+    iterative = problem.loss.name in ("logistic", "strong_logistic")
+    return ADFBPD() if iterative or not problem.loss.has_dual_prox else AdaBPD()
 
 
 def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:

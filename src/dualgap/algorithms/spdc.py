@@ -43,6 +43,8 @@ BOLD, PROVED = 1.0, 0.25
 
 def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free: bool) -> State:
     """A few passes of Algorithm 5 (or 7), lines 1-5, then a check."""
+    if problem.outputs is not None:
+        return _vector_passes(algorithm, problem, s)
     from dualgap.kernels.spdc import spdc_csr, spdc_dense
 
     sampler = algorithm.sampler(problem)
@@ -84,6 +86,46 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
     return checked(problem, new)
 
 
+def _vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
+    """The dual-free passes for a loss of several predictions per row."""
+    from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
+
+    assert problem.outputs is not None and s.xt is not None and s.v is not None
+    sampler = algorithm.sampler(problem)
+    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
+    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
+    tau, theta, sigma = s.steps.tau, s.steps.theta, s.steps.sigma
+    y, v = s.y.copy(), s.v.copy()
+    K, d = problem.outputs, problem.d
+    offset = np.zeros((0, K)) if problem.offset is None else problem.offset
+    work = np.zeros((3, K))
+    g = problem.regularizer
+    l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
+    l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
+    rows = problem.design.rows()
+    if rows.dense is not None:
+        # One line per class, so that the loops run along a row of the data.
+        x, old, u = (np.array(values.T, order="C") for values in (s.x, s.xt, s.u))
+        multinomial_dense(
+            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio, sigma,
+            x, old, u, y, v, tau, theta, l1, g.has_l1, 1.0 / (1.0 + tau * l2), work,
+        )  # fmt: skip
+        x, old, u = (np.ascontiguousarray(values.T) for values in (x, old, u))
+    else:
+        lines = np.zeros((d + 1, 3, K))
+        for place, values in enumerate((s.x, s.xt, s.u)):
+            lines[: problem.size, place] = values
+        last = np.zeros(d + 1, dtype=np.int64)
+        C, H = power_tables(tau, l2[:d], stream.size)
+        multinomial_csr(
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
+            problem.q, sampler.ratio, sigma, lines, last, y, v, tau, theta, l1, l2, C, H, work,
+        )  # fmt: skip
+        x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
+    passes = s.passes + len(epochs)
+    return checked(problem, replace(s, t=s.t + 1, passes=passes, x=x, xt=old, y=y, u=u, v=v))
+
+
 def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
     """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else empty."""
     if l2.size == 0 or (l2 != l2[0]).any():
@@ -114,6 +156,7 @@ class SPDC(Randomised):
     schedule: str | None = None
 
     name: ClassVar[str] = "spdc"
+    serves_vectors: ClassVar[bool] = True
     dual_free: ClassVar[bool] = False
     monitored: ClassVar[bool] = False
 
