@@ -6,6 +6,7 @@ A x, which gives P(x) and feeds the adaptation. The check visits the rows too an
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -70,6 +71,8 @@ class Randomised(Algorithm):
     def time_scale(self, problem: Problem, s: State) -> float:
         """1 + sqrt(R^2/(n gamma m)) passes, in steps."""
         m = problem.regularizer.penalised_strength + s.Delta
+        if m == 0.0:
+            return math.inf
         passes = 1.0 + (s.Lam / (problem.n * problem.loss.gamma * m)) ** 0.5
         return float(passes / self.passes_per_step)
 
