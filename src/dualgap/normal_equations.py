@@ -41,6 +41,9 @@ class NormalEquations:
         self.matrix = _gram(design, weights, self.columns)
         if l2 is not None:
             self.matrix[np.diag_indices_from(self.matrix)] += l2[self.columns]
+        self._factorise()
+
+    def _factorise(self) -> None:
         diagonal = np.diag(self.matrix)
         self.unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = self.matrix * self.unit * self.unit[:, None]

@@ -6,19 +6,15 @@ The two steps of `feasible` that need more than an interval: the intercept, and 
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 from scipy.sparse.csgraph import connected_components
 
 from dualgap._types import Array, Mask
-from dualgap.designs._base import block_rows
 from dualgap.losses.multinomial import own, softmax
 from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
 
 SIDE_LIMIT = 2048
 """Largest number of free coefficients for which their Hessian is factorised."""
-
-EPS = float(np.finfo(float).eps)
 
 
 def balance(y: Array, q: Array, b: Array) -> Array:
@@ -70,6 +66,7 @@ def _stationary(rates: Array) -> Array:
     return t if np.isfinite(t).all() else np.zeros(size)
 
 
+@np.errstate(over="ignore", under="ignore", invalid="ignore")
 def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
     """Bring (A'Qy)_j to 0 on the free rows j without leaving the simplices, or None.
 
@@ -82,11 +79,17 @@ def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
         return None
     p = softmax(z)[0]
     for newton in (True, False):
-        solver = _Hessian(problem, p, free) if newton else _Plain(problem, free)
+        if newton:
+            equations: NormalEquations = _Hessian(problem, p, free)
+        else:
+            equations = NormalEquations(problem.design, problem.q, free)
         new, v = y, u
         for _ in range(4):  # refined until what is left is rounding
             beta = problem.zeros()
-            beta[free] = solver.solve(v[free])
+            if newton:
+                beta[free] = equations.solve(v[free].ravel()).reshape(count, K)
+            else:
+                beta[free] = np.stack([equations.solve(r) for r in v[free].T], axis=1)
             shift = problem.design.matvec(beta)
             if newton:
                 shift = p * (shift - (p * shift).sum(axis=1, keepdims=True))
@@ -94,7 +97,7 @@ def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
                 shift -= shift.mean(axis=1, keepdims=True)
             trial = new - shift
             trial_u = problem.adjoint(trial)
-            if np.abs(trial_u[free]).max() >= np.abs(v[free]).max():
+            if not np.abs(trial_u[free]).max() < np.abs(v[free]).max():
                 break
             new, v = trial, trial_u
         if _is_rounding(problem, new, v, free):
@@ -104,45 +107,29 @@ def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
     return None
 
 
-class _Plain:
-    """(I - 11'/K) (x) A_F'QA_F: one matrix serves every class."""
+class _Hessian(NormalEquations):
+    """H = sum_i q_i W_i (x) a_i a_i' on the free coordinates, plus what fixes the gauge.
 
-    def __init__(self, problem: Problem, free: Mask) -> None:
-        self.equations = NormalEquations(problem.design, problem.q, free)
-
-    def solve(self, r: Array) -> Array:
-        """Column by column (whose sum over the classes is 0)."""
-        return np.stack([self.equations.solve(column) for column in r.T], axis=1)
-
-
-class _Hessian:
-    """H = sum_i q_i W_i (x) a_i a_i' on the free coordinates, inverted on its range.
-
-    Adding the same vector to every class changes no softmax: H is never of full rank.
+    Adding one vector to all classes changes no softmax: H is 0 along 1 (x) g, and maps into what
+    is orthogonal to it. Every right side (A'Qy sums to 0 over the classes) is in there too, so
+    adding 11' (x) diag to H changes no solution and makes it definite.
     """
 
     def __init__(self, problem: Problem, p: Array, free: Mask) -> None:
         count, K = int(free.sum()), p.shape[1]
         H = np.zeros((count * K, count * K))
         blocks = H.reshape(count, K, count, K)
-        for at, block in problem.design.blocks(block_rows(count * K)):
+        for at, block in problem.design.blocks(max(256, count * K)):
             a, weights = block[:, free], problem.q[at, None] * p[at]
             for k in range(K):
                 blocks[:, k, :, k] += a.T @ (weights[:, k, None] * a)
             root = np.sqrt(problem.q[at])[:, None, None] * a[:, :, None] * p[at][:, None, :]
             root = root.reshape(-1, count * K)
             H -= root.T @ root
-        diagonal = np.diag(H)
-        self.unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        e, V = scipy.linalg.eigh(H * self.unit * self.unit[:, None], check_finite=False)
-        keep = e > 10.0 * EPS * H.shape[0] * max(e[-1], 0.0)
-        self.e, self.V = e[keep], V[:, keep]
-
-    def solve(self, r: Array) -> Array:
-        """The beta with H beta = r."""
-        scaled = self.unit * r.ravel()
-        out = self.unit * (self.V @ ((self.V.T @ scaled) / self.e))
-        return np.asarray(out.reshape(r.shape))
+        each = np.arange(count)
+        blocks[each, :, each, :] += np.einsum("jkjk->j", blocks)[:, None, None] / K
+        self.matrix = H
+        self._factorise()
 
 
 def _is_rounding(problem: Problem, y: Array, u: Array, free: Mask) -> bool:
