@@ -6,10 +6,38 @@ and none is a closure: those defeat the cache. A kernel releases the interpreter
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+
+SOURCES = Path(__file__).parent
+
+
+def sources_digest() -> str:
+    """A hash of all source files of the package."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _use_development_cache() -> None:
+    """In a source checkout, key the cache by the sources.
+
+    Numba notices an edit of the file a kernel is in, but not of a file whose functions it inlines:
+    an installed package never changes, a checkout does.
+    """
+    checkout = SOURCES.parents[1]
+    if (checkout / "pyproject.toml").is_file() and not os.environ.get("NUMBA_CACHE_DIR"):
+        home = str(checkout / ".numba_cache" / sources_digest())
+        setattr(numba.config, "CACHE_DIR", home)  # noqa: B010 - made at run time, so untyped
+
+
+_use_development_cache()
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -20,7 +20,10 @@ def real(argument: str, value: Any, *, low: float = -math.inf, strict: bool = Fa
     """A finite real number that is at least ``low`` (more than ``low`` if ``strict``)."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{argument} must be a real number, got {value!r}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{argument} must be finite, got an integer beyond float64.") from None
     bound = f"{'more than' if strict else 'at least'} {low:g}"
     if not math.isfinite(number):
         raise ValueError(f"{argument} must be finite, got {number}.")
@@ -45,7 +48,12 @@ def flag(argument: str, value: Any) -> bool:
 
 def numeric(argument: str, values: Any) -> np.ndarray[Any, Any]:
     """An array of real numbers, as it is; object, complex and text are refused."""
-    array = np.asarray(values)
+    if np.ma.is_masked(values):
+        raise ValueError(f"{argument} has masked entries. Drop or impute them first.")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{argument} cannot be read as an array: {error}") from None
     if array.dtype.kind == "c":
         raise TypeError(f"{argument} is complex ({array.dtype}); dualgap solves real problems.")
     if array.dtype.kind not in "fiub":
@@ -57,7 +65,15 @@ def numeric(argument: str, values: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def vector(argument: str, values: Any, length: int, *, what: str) -> Array:
+def vector(
+    argument: str,
+    values: Any,
+    length: int,
+    *,
+    what: str,
+    remedy: str = "Drop or impute that {}.",
+    smallest: float = SMALLEST,
+) -> Array:
     """A finite float64 vector of the given length, as a new array or an untouched view."""
     array = numeric(argument, values)
     if array.ndim == 2 and 1 in array.shape:
@@ -70,41 +86,67 @@ def vector(argument: str, values: Any, length: int, *, what: str) -> Array:
     if not np.isfinite(array).all():
         at = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ValueError(
-            f"{argument} is not finite: {argument}[{at}] = {array[at]}. Drop or impute that {what}."
+            f"{argument} is not finite: {argument}[{at}] = {array[at]}. {remedy.format(what)}"
         )
-    largest = float(np.abs(array).max(initial=0.0))
-    scale(argument, largest)
+    scale(argument, float(np.abs(array).max(initial=0.0)), smallest)
     return array
 
 
+def point(argument: str, values: Any, length: int, *, what: str) -> Array:
+    """A point or an offset: as `vector`, and as small as it likes."""
+    remedy = "Give a finite value for that {}."
+    return vector(argument, values, length, what=what, remedy=remedy, smallest=0.0)
+
+
 def matrix(argument: str, values: Any, shape: tuple[int, int], *, what: str) -> Array:
-    """A finite float64 matrix of the given shape: one row per ``what``, one column per class."""
+    """As `point`, for several predictions per row: one row per ``what``, one column per class."""
     array = numeric(argument, values)
     if array.shape != shape:
         raise ValueError(
             f"{argument} has shape {array.shape}; expected {shape}, one row per {what} and one "
             "column per class."
         )
-    flat = vector(argument, array.reshape(-1), array.size, what="entry")
-    return flat.reshape(shape)
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        i, k = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{argument} is not finite: {argument}[{i}, {k}] = {array[i, k]}. Give a finite value "
+            f"for that {what}."
+        )
+    scale(argument, float(np.abs(array).max(initial=0.0)), smallest=0.0)
+    return array
 
 
-def scale(argument: str, largest: float) -> None:
+def integer(argument: str, value: Any) -> int:
+    """An integer of at least 1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{argument} must be an integer of at least 1, got {value!r}.")
+    return int(value)
+
+
+def strong_convexity(value: Any, *, strict: bool = False) -> float | None:
+    """The paper's mu, or None."""
+    mu = optional_real("mu", value, low=0.0, strict=strict)
+    if mu is not None and mu > LARGEST:
+        raise ValueError(f"mu={mu:g} is more than {LARGEST:g}; mu is at most the norm of A.")
+    return mu
+
+
+def scale(argument: str, largest: float, smallest: float = SMALLEST) -> None:
     """Refuse magnitudes whose squares over- or underflow."""
-    if largest > LARGEST or 0.0 < largest < SMALLEST:
+    if largest > LARGEST or 0.0 < largest < smallest:
         raise ValueError(
             f"{argument} has largest magnitude {largest:.3g}; its squares leave the range of "
             f"float64. Rescale it to between {SMALLEST:g} and {LARGEST:g}."
         )
 
 
-def nonnegative(argument: str, values: Any, length: int, *, what: str) -> Array:
-    """A finite float64 vector without negative entries."""
-    array = vector(argument, values, length, what=what)
+def nonnegative(argument: str, values: Any, length: int, *, what: str, zero: str) -> Array:
+    """A finite float64 vector without negative entries; ``zero`` says what 0 is for."""
+    array = vector(argument, values, length, what=what, remedy="Give a finite value for that {}.")
     if (array < 0).any():
         at = int(np.flatnonzero(array < 0)[0])
         raise ValueError(
-            f"{argument} must not be negative: {argument}[{at}] = {array[at]:g}. "
-            f"Use 0 to leave that {what} out."
+            f"{argument} must not be negative: {argument}[{at}] = {array[at]:g}. Use 0 {zero}."
         )
     return array

@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import row_sums
+from dualgap._arrays import dot, per_row, row_sums
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
-from dualgap.feasible import make_feasible
+from dualgap.feasible import DualPoint, make_feasible
 from dualgap.losses import Loss
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
@@ -146,6 +146,11 @@ def certify(
 
 def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certificate:
     """Certificate of x (with the intercept in it) and y, as `certify` does it."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        return _certify_point(problem, x, y)
+
+
+def _certify_point(problem: Problem, x: Array, y: Array | None) -> Certificate:
     z = problem.predict(x)
     primal = problem.primal(x, z)
     if y is None:
@@ -162,14 +167,16 @@ def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certifi
 
 
 def _make(problem: Problem, primal: float, gap: float, kind: Kind, rounding: float) -> Certificate:
-    scale = problem.scale(primal)
-    relative = gap / scale if scale > 0 else (0.0 if gap == 0 else math.inf)
     certified = kind != "none" and math.isfinite(gap)
+    if not certified:
+        gap, kind, rounding = math.inf, "none", math.inf
+    scale = problem.scale(primal)
+    relative = gap / scale if 0 < scale < math.inf else (0.0 if gap == 0 else math.inf)
     strong = problem.regularizer.l2[: problem.d].min()
     distance = math.sqrt(2.0 * gap / strong) if certified and strong > 0 else math.inf
     return Certificate(
         primal=primal,
-        dual=primal - gap,
+        dual=primal - gap if certified else -math.inf,
         gap=gap,
         relative_gap=relative,
         certified=certified,
@@ -188,14 +195,30 @@ def _duality_gap(
     y, s = point.y, -point.u
     terms = problem.loss.fenchel_gap(z, y, problem.b)
     gap = problem.mean(terms) + float(problem.regularizer.fenchel_gap(x, s).sum())
-    # A'Qy on the free coordinates is 0 only to rounding; L(x*, y) then differs from D(y) by
-    # residual'x*, which x stands in for. It is added: never hidden.
-    leftover = float(np.abs(point.residual).ravel() @ np.abs(x).ravel())
-    conj = np.abs(problem.loss.conj(y, problem.b))
-    size = primal + problem.mean(conj + row_sums(np.abs(y * z)))
-    size += float(np.abs(s).ravel() @ np.abs(x).ravel())
-    rounding = 4.0 * EPS * size + leftover
+    # A'Qy on the free coordinates F is 0 only to rounding; L(x*, y) then differs from D(y) by
+    # <y, A_F x*>, at most |part of y in the range of A_F| |A_F x*|, and z stands in for A_F x*. It
+    # is added: never hidden. (Class numbers say nothing of sizes: e_b does, whose length is 1.)
+    aim = 1.0 if problem.loss.is_vector else math.sqrt(problem.mean(problem.b * problem.b))
+    leftover = point.residual * (math.sqrt(problem.inner(z, z)) + aim)
+    rounding = leftover + _rounding(problem, x, z, point, primal)
     return _make(problem, primal, gap + leftover, point.kind, rounding)
+
+
+def _rounding(problem: Problem, x: Array, z: Array, point: DualPoint, primal: float) -> float:
+    """What rounding in sums, in z = A x and in u = A'Qy can do to P and D."""
+    y, g = point.y, problem.regularizer
+    terms = problem.mean(np.abs(problem.loss.conj(y, problem.b)) + row_sums(np.abs(y * z)))
+    length = np.sqrt(problem.q @ (y * y))  # one per class
+    error = 4.0 * EPS * length * per_row(problem.column_norms, x)  # of each u_j
+    moved = np.abs(x) + np.abs(g.dual_x(-point.u))
+    total = 4.0 * EPS * (primal + terms) + dot(error, moved)
+    if g.has_l2:  # g*(s) = s^2/(2 l2) is curved
+        curved = (g.l2 > 0).reshape(-1)
+        total += float((error[curved] ** 2 / (2.0 * g.l2[curved])).sum())
+    if g.has_boxed:  # y may have to shrink by error/l1 to be feasible
+        boxed = g.boxed.reshape(-1)
+        total += float((error[boxed] / g.l1[boxed]).max()) * terms
+    return total
 
 
 def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certificate | None:
@@ -205,11 +228,13 @@ def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certif
         return None
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)
+    length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
+    undecided = 16.0 * EPS * (length * problem.column_norms + regularizer.l2 * np.abs(x))
     rounding = 8.0 * EPS * primal
     if loss.delta > 0:
         # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).
         H = loss.delta * problem.design.gram(problem.q) + np.diag(regularizer.l2)
-        form = certified_inverse_form(H, gradient)
+        form = certified_inverse_form(H, gradient, undecided)
         if form is not None:
             return _make(problem, primal, 0.5 * form, "gradient_bound", rounding)
     if loss.is_self_concordant:
@@ -218,7 +243,7 @@ def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certif
         equations = NormalEquations(problem.design, weights, everything, regularizer.l2)
         if not equations.definite:  # a direction left out might carry the gap
             return None
-        nu = math.sqrt(max(float(gradient @ equations.solve(gradient)), 0.0))
+        nu = equations.norm(gradient) + equations.norm(undecided)
         kap = math.sqrt(equations.largest_leverage(problem.q > 0))
         if nu * kap < 1.0 and kap > 0.0:
             gap = (2.0 / kap**2) * (1.0 - math.sqrt(1.0 - nu * kap)) ** 2

@@ -98,21 +98,22 @@ class Constants:
         """Smallest and largest eigenvalue of A'QA."""
         e = self.gram_eigenvalues(self.q)
         n, d = self.design.shape
-        return (max(float(e[0]), 0.0) if d <= n else 0.0), float(e[-1])
+        noise = 10.0 * d * np.finfo(float).eps * float(e[-1])
+        return (float(e[0]) if d <= n and e[0] > noise else 0.0), float(e[-1])
 
     @cached_property
     def Lam(self) -> Bound:
         """Lam as an upper bound that may be relied on.
 
         The largest eigenvalue of the Gram matrix where that can be formed; else the least of
-        the trace, the Collatz-Wielandt quotient of |A|'Q|A| (exact for data >= 0) and the
+        the trace, the Collatz-Wielandt quotient of |A|'Q|A| (nearly exact for data >= 0) and the
         bound of Kuczynski & Wozniakowski (1992) on a Lanczos run from a random start.
         """
         if self.gram_side <= GRAM_LIMIT // 2:
             side = self.gram_side
             slack = 1.0 + 1e-12 + 10.0 * side * np.finfo(float).eps
             return Bound(self._spectrum[1] * slack, "upper", "eigenvalues of the Gram matrix")
-        ritz, steps = self._lanczos
+        ritz, steps = self._lanczos(patient=True)
         root = math.log(1.648 * math.sqrt(self.design.shape[1]) / FAILURE) / (2 * steps - 1)
         options = {
             "trace of the Gram matrix": self.trace,
@@ -130,7 +131,7 @@ class Constants:
         """Lam to about a percent, for steps that are watched."""
         if "_spectrum" in self.__dict__ or self.gram_side <= SMALL_GRAM:
             return Bound(self._spectrum[1], "exact", "eigenvalues of the Gram matrix")
-        ritz, steps = self._lanczos
+        ritz, steps = self._lanczos(patient=False)
         return Bound(1.005 * ritz, "estimate", f"Lanczos, {steps} steps")
 
     @cached_property
@@ -145,12 +146,13 @@ class Constants:
             )
         return Bound(self._spectrum[0], "exact", "eigenvalues of the Gram matrix")
 
-    @cached_property
-    def _lanczos(self) -> tuple[float, int]:
-        """Largest Ritz value of A'QA and the number of steps taken.
+    def _lanczos(self, *, patient: bool) -> tuple[float, int]:
+        """Largest Ritz value of A'QA and the number of steps taken; all of them if ``patient``.
 
-        No reorthogonalisation: lost orthogonality only repeats eigenvalues that were found.
+        No reorthogonalisation: lost orthogonality only repeats eigenvalues already found. Products
+        are in units of the trace, so that no scale of the data over- or underflows.
         """
+        unit = self.trace or 1.0
         n, d = self.design.shape
         v = np.random.default_rng(20170806).standard_normal(d)
         v /= np.linalg.norm(v)
@@ -159,7 +161,7 @@ class Constants:
         off: list[float] = []
         ritz, calm = 0.0, 0
         while True:
-            w = self.design.rmatvec(self.q * self.design.matvec(v)) - beta * previous
+            w = self.design.rmatvec(self.q * self.design.matvec(v)) / unit - beta * previous
             self.passes += 1
             alpha = float(v @ w)
             w -= alpha * v
@@ -168,8 +170,9 @@ class Constants:
             calm = calm + 1 if ritz - last <= 2e-3 * ritz else 0
             beta = float(np.linalg.norm(w))
             steps = len(diagonal)
-            if calm == 2 or steps == min(LANCZOS_STEPS, n, d) or beta <= 1e-12 * ritz:
-                return ritz, steps
+            enough = calm == 2 and not patient
+            if enough or steps == min(LANCZOS_STEPS, n, d) or beta <= 1e-12 * ritz:
+                return unit * ritz, steps
             off.append(beta)
             previous, v = v, w / beta
 
@@ -182,7 +185,9 @@ class Constants:
             _, new = self.design.absolute_product(np.zeros_like(w), self.q * z)
             self.passes += 2
             best = min(best, float((new / w).max()))
-            w = new + 1e-3 * new.max() + np.finfo(float).tiny
+            if not new.any():
+                break
+            w = new / new.max() + 1e-3
         return best
 
 

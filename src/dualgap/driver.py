@@ -1,7 +1,7 @@
 """The only loop: it runs any algorithm, keeps the best points, judges when to stop.
 
 Nothing here changes an iterate: checks, callbacks, clocks and limits only decide whether there is a
-next one. A run of 100 passes is bitwise two runs of 50 joined by ``state``.
+next one. The iterates of 100 passes are bitwise those of two runs of 50 joined by ``state``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dualgap import _validation as check
 from dualgap._arrays import dot
 from dualgap._names import lookup
 from dualgap._types import Array, Data
-from dualgap.adaptation import Rule, as_rule
+from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
 from dualgap.algorithms._randomised import Randomised
 from dualgap.certificate import Certificate, certify_point
@@ -112,21 +112,20 @@ def solve_problem(
     max_passes = _limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else _limit("max_time", max_time)
     lookup("precondition", _name("precondition", precondition), {"auto": 0, "none": 0})
-    if schedule is not None:
-        lookup("schedule", _name("schedule", schedule), {"theorem": 0})
     _check_random_state(random_state)
-    if n_threads is not None and (
-        isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1
-    ):
-        raise ValueError(f"n_threads must be an integer of at least 1, got {n_threads!r}.")
+    if n_threads is not None:
+        n_threads = check.integer("n_threads", n_threads)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
-    chosen = with_options(
-        as_algorithm(algorithm, problem), adapt=as_rule(adapt), mu=mu, schedule=schedule
-    )
+    chosen = with_options(as_algorithm(algorithm, problem), adapt=adapt, mu=mu, schedule=schedule)
     if random_state is not None and isinstance(chosen, Randomised):
         chosen = with_options(chosen, seed=_seed(random_state))
-    notes = [f"auto chose {chosen.name}."] if algorithm == "auto" else []
+    auto = isinstance(algorithm, str) and algorithm.strip().lower() == "auto"
+    notes = [f"auto chose {chosen.name}."] if auto else []
+    if state is not None and not (x0 is None and y0 is None):
+        raise ValueError(
+            "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
+        )
     start_x, start_y = _starting_points(problem, x0, y0)
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -181,6 +180,7 @@ class _Run:
         self.attempts = _Attempts()
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
+        self.one_class = _one_class(problem)
         self.found: tuple[Array, Array | None, Certificate] | None = None
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
@@ -188,8 +188,8 @@ class _Run:
         last = s.passes + self.max_passes
         s = replace(s, incumbent=_better(s))
         self.improved = (math.inf, s.t)
-        status = self._record(s) or self._judge(s)
         try:
+            status = self._record(s) or self._judge(s)
             while status is None:
                 if s.passes + self.algorithm.passes_per_step > last:
                     status = Status.PASS_LIMIT
@@ -225,13 +225,14 @@ class _Run:
             x=_read_only(x), intercept=intercept,
             y=_read_only(s.y if best.y is None else best.y),
         )  # fmt: skip
-        return Status.CALLBACK if self.callback(snapshot) is True else None
+        answer = self.callback(snapshot)
+        return Status.CALLBACK if isinstance(answer, bool | np.bool_) and answer else None
 
     def _judge(self, s: State) -> Status | None:
         """Whether to stop, and why."""
         if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
-        if s.t % 10 == 0 and _separates(self.problem, s.x, s.z):
+        if self.one_class or (s.t % 10 == 0 and _separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
         best = s.incumbent
         target = self.tol * self.problem.scale(best.primal)
@@ -239,13 +240,18 @@ class _Run:
         if gap <= target and s.t >= self.attempts.next_confirmation:
             certificate = self._certify(best.x, best.y)
             if certificate.certified and certificate.gap <= target:
-                return Status.CONVERGED
-            if certificate.gap <= 4.0 * certificate.rounding:
+                return self._converged(s)
+            if certificate.certified and certificate.gap <= 4.0 * certificate.rounding:
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + 10
         elif not self.free:
             return self._judge_paid(s, target)
         return self._judge_rounding(s, gap)
+
+    def _converged(self, s: State) -> Status:
+        """A tiny P may also mean that there is nothing to converge to."""
+        separated = _separates(self.problem, s.x, s.z)
+        return Status.NO_MINIMISER if separated else Status.CONVERGED
 
     def _judge_rounding(self, s: State, gap: float) -> Status | None:
         """Stop where a tiny gap no longer shrinks."""
@@ -257,7 +263,7 @@ class _Run:
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
         """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""
-        m = self.problem.regularizer.penalised_strength + s.Delta
+        m = self.problem.regularizer.strong_convexity + s.Delta
         Lf = s.Lam / self.problem.loss.gamma
         estimate = s.estimated_gap(m if m > 0 else 1e-2 * Lf)
         # For the trace, and to learn how the estimate relates to the truth, look ever more seldom;
@@ -275,7 +281,7 @@ class _Run:
         certificate = self._certify(s.x, None)
         if certificate.certified:
             if certificate.gap <= target:
-                return Status.CONVERGED
+                return self._converged(s)
             if due and certificate.gap <= 4.0 * certificate.rounding:
                 return Status.ROUNDING
             if estimate > 0:
@@ -361,26 +367,38 @@ def _better(s: State) -> Incumbent:
     return best
 
 
+def _one_class(problem: Problem) -> bool:
+    """Whether an unpenalised intercept alone separates: logistic loss, and one class only.
+
+    With K classes one that no row has is enough: its intercept goes to -inf.
+    """
+    seen = np.unique(problem.b[problem.q > 0]).size
+    if problem.outputs is not None:
+        return problem.fit_intercept and bool(seen < problem.outputs)
+    if not problem.loss.is_self_concordant or not problem.free_intercept_only:
+        return False
+    return bool(seen == 1)
+
+
 def _separates(problem: Problem, x: Array, z: Array) -> bool:
     """Whether x proves that the infimum is not attained: its ray lowers P for ever.
 
     Only for a loss that never reaches its infimum (logistic), where no penalty holds x back.
     """
-    if not x.any():
-        return False
-    everything = bool(problem.regularizer.free.all())
-    if not everything and not problem.free_intercept_only:
-        return False
-    margins = problem.loss.margins(z if problem.offset is None else z - problem.offset, problem.b)
-    if margins is None:
+    if not problem.regularizer.free.all():
         return False
     counts = problem.q > 0
-    if everything and (margins[counts] >= 0).all() and (margins[counts] > 0).any():
-        return True
-    if not problem.fit_intercept or (everything and problem.outputs is None):
-        return False
-    # The intercept alone separates a class that no row has from all others.
-    return bool(np.unique(problem.b[counts]).size < (problem.outputs or 2))
+
+    def proved(predictions: Array) -> bool:
+        margins = problem.loss.margins(predictions, problem.b)
+        if margins is None:
+            return False
+        return bool((margins[counts] >= 0).all() and (margins[counts] > 0).any())
+
+    if problem.offset is None:
+        return proved(z)
+    # An offset may swallow a small prediction: look again without it.
+    return proved(z - problem.offset) and proved(problem.design.matvec(x))
 
 
 def _read_only(array: Array) -> Array:
@@ -426,7 +444,7 @@ def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, 
             given = check.matrix("x0", x0, shape, what="column of A and the intercept")
             x = problem.join(given[:-1], given[-1], argument="x0")
         elif problem.fit_intercept and shape == (problem.d + 1,):
-            given = check.vector("x0", x0, problem.d + 1, what="column of A and the intercept")
+            given = check.point("x0", x0, problem.d + 1, what="column of A and the intercept")
             x = problem.join(given[:-1], given[-1], argument="x0")
         else:
             x = problem.join(x0, argument="x0").copy()
@@ -467,4 +485,15 @@ def _check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
         raise ValueError(
             f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
             f"coefficients, not to {problem!r}."
+        )
+    rule, mine = state.memory.get("rule"), getattr(getattr(algorithm, "adapt", None), "name", None)
+    if rule != mine:
+        raise ValueError(f"state belongs to adapt={rule!r}, not to {mine!r}; pass the same rule.")
+    # A problem of the same shape may still be another one: P tells.
+    problem.constants.passes += 1
+    primal = problem.primal(state.x, problem.predict(state.x))
+    if not abs(primal - state.primal) <= 1e-9 * (abs(primal) + abs(state.primal)):
+        raise ValueError(
+            f"state belongs to another problem than {problem!r}: P is {primal:.6g} there, "
+            f"not {state.primal:.6g}. Pass the same data and the same strengths."
         )

@@ -19,9 +19,9 @@ import numpy as np
 
 from dualgap import simplex
 from dualgap._arrays import per_row
-from dualgap._types import Array, Mask
+from dualgap._types import Array
 from dualgap.constants import GRAM_LIMIT
-from dualgap.normal_equations import NormalEquations, remove_range
+from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual"]
@@ -34,8 +34,8 @@ class DualPoint:
     y: Array
     u: Array
     kind: Kind
-    residual: Array
-    """What is left of u on the free coordinates: rounding, and reported as such."""
+    residual: float
+    """|part of y in the range of the free columns|: 0 but for rounding, and reported as such."""
 
 
 def repair_is_free(problem: Problem) -> bool:
@@ -122,7 +122,14 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
             kind = "gap_scaled_dual" if kind == "gap" else kind
         u = _into_box(problem, u)
     free = problem.regularizer.free
-    return DualPoint(y, np.where(free, 0.0, u), kind, np.where(free, u, 0.0))
+    residual = 0.0
+    if kind == "gap_projected_dual" and y.any():
+        size = problem.free_range.size
+        if y.ndim == 1:
+            residual = size(y, u)
+        else:  # class by class: <y, A_F x> is a sum over the classes
+            residual = float(np.linalg.norm([size(*pair) for pair in zip(y.T, u.T, strict=True)]))
+    return DualPoint(y, np.where(free, 0.0, u), kind, residual)
 
 
 def _balance(problem: Problem, y: Array) -> Array:
@@ -143,45 +150,26 @@ def _project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
         return simplex.project(problem, z, y, u)
     low, high = problem.loss.domain(problem.b)
     free = problem.regularizer.free
-    count = int(free.sum())
-    if problem.n < count:
-        if problem.n > GRAM_LIMIT or not free.all():
-            return None
-        return _into_domain(problem, remove_range(problem.design, problem.q, y), low, high)
-    if count > GRAM_LIMIT:
+    if not problem.free_range.known:
         return None
-    hess = problem.loss.hess(z, problem.b)
-    # Weighted by phi'' a sample at the end of its domain stays there: the Newton step of the
-    # dual. Without weights every sample moves, which suits a y that is far from phi'(z).
-    for weight in (hess, np.ones_like(hess)):
-        if problem.loss.is_quadratic:
-            equations = problem.free_equations
-        else:
-            equations = NormalEquations(problem.design, problem.q * weight, free)
-        new, v = y, u
-        for _ in range(4):  # refined until what is left is rounding
-            beta = np.zeros(problem.size)
-            beta[free] = equations.solve(v[free])
-            trial = new - weight * problem.design.matvec(beta)
-            trial_u = problem.adjoint(trial)
-            if np.abs(trial_u[free]).max() >= np.abs(v[free]).max():
-                break
-            new, v = trial, trial_u
-        if _is_rounding(problem, new, v, free):
+    if not problem.loss.is_quadratic and free.sum() <= min(problem.n, GRAM_LIMIT):
+        # y - W A beta with W = diag(phi''): a sample at the end of its domain stays there. This is
+        # the Newton step of the dual.
+        hess = problem.loss.hess(z, problem.b)
+        equations = NormalEquations(problem.design, problem.q * hess, free)
+        if equations.definite:
+            new, v = y, u
+            for _ in range(3):  # refined until what is left is rounding
+                beta = np.zeros(problem.size)
+                beta[free] = equations.solve(v[free])
+                new = new - hess * problem.design.matvec(beta)
+                v = problem.adjoint(new)
             feasible = _into_domain(problem, new, low, high)
             if feasible is not None:
                 return feasible
-        if problem.loss.is_quadratic:
-            break
-    return None
-
-
-def _is_rounding(problem: Problem, y: Array, u: Array, free: Mask) -> bool:
-    """Whether A'Qy on the free coordinates is as small as its own rounding."""
-    columns = np.sqrt(problem.design.column_norms_sq(problem.q)[free])
-    size = np.sqrt(problem.mean(y * y))
-    start = np.sqrt(problem.mean(problem.b * problem.b)) + size
-    return bool((np.abs(u[free]) <= 1e-11 * columns * start).all())
+    # Without weights every sample moves, which suits losses whose domain is everything, and a y
+    # that is far from phi'(z).
+    return _into_domain(problem, problem.free_range.remove(y), low, high)
 
 
 def _into_domain(problem: Problem, y: Array, low: Array, high: Array) -> Array | None:

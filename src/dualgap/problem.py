@@ -21,7 +21,7 @@ from dualgap._types import Array, Data
 from dualgap.constants import Constants
 from dualgap.designs import InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
-from dualgap.normal_equations import NormalEquations
+from dualgap.normal_equations import Range
 from dualgap.regularizers import ElasticNet
 
 if TYPE_CHECKING:
@@ -82,15 +82,20 @@ class Problem:
         self.fit_intercept = check.flag("fit_intercept", fit_intercept)
         base = as_design(A)
         self.n, self.d = base.shape
-        self.b = self.loss.targets(b, self.n)
+        self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
         self.q = _weights(sample_weight, self.n)
-        self.offset = self.dual_point("offset", offset)
+        given = self.dual_point("offset", offset)
+        self.offset = None if given is None else _writable(given)
         weights = np.ones(self.d)
         if penalty_weights is not None:
             weights = check.nonnegative(
-                "penalty_weights", penalty_weights, self.d, what="column of A"
+                "penalty_weights",
+                penalty_weights,
+                self.d,
+                what="column of A",
+                zero="to leave that column without penalty",
             )
         l1_j, l2_j = self.l1 * weights, self.l2 * weights
         if max(l1_j.max(), l2_j.max()) > check.LARGEST:
@@ -176,9 +181,15 @@ class Problem:
         return self.design.rmatvec(self.q)
 
     @cached_property
-    def free_equations(self) -> NormalEquations:
-        """A_F'QA_F on the free coordinates F, factorised once: what a loss with phi'' = 1 needs."""
-        return NormalEquations(self.design, self.q, self.regularizer.free)
+    def column_norms(self) -> Array:
+        """sqrt(sum_i q_i a_ij^2): A'Qy and A x are known to eps times these."""
+        self.constants.passes += 1
+        return np.sqrt(self.design.column_norms_sq(self.q))
+
+    @cached_property
+    def free_range(self) -> Range:
+        """The range of the columns without penalty, factorised once."""
+        return Range(self.design, self.q, self.regularizer.free.reshape(-1))
 
     @property
     def free_intercept_only(self) -> bool:
@@ -239,12 +250,14 @@ class Problem:
         """Check x and put it together with the intercept."""
         if self.outputs is not None:
             return self._join_rows(x, intercept, argument)
-        values = check.vector(argument, x, self.d, what="column of A")
+        values = check.point(argument, x, self.d, what="column of A")
         c = check.real("intercept", intercept)
         if isinstance(self.design, InterceptDesign):
             return np.append(values, c / self.design.scale)
         if c:
-            raise ValueError(f"intercept={c:g}, but this problem has no intercept.")
+            raise ValueError(
+                f"intercept={c:g}, but this problem has no intercept; use fit_intercept=True."
+            )
         return values
 
     def _join_rows(self, x: Any, intercept: Any, argument: str) -> Array:
@@ -252,11 +265,13 @@ class Problem:
         values = check.matrix(argument, x, (self.d, self.outputs), what="column of A")
         c = np.zeros(self.outputs)
         if np.ndim(intercept) or check.real("intercept", intercept):
-            c = check.vector("intercept", intercept, self.outputs, what="class")
+            c = check.point("intercept", intercept, self.outputs, what="class")
         if isinstance(self.design, InterceptDesign):
             return np.vstack((values, c / self.design.scale))
         if c.any():
-            raise ValueError(f"intercept={c}, but this problem has no intercept.")
+            raise ValueError(
+                f"intercept={c}, but this problem has no intercept; use fit_intercept=True."
+            )
         return values
 
     def split(self, x: Array) -> tuple[Array, float | Array]:
@@ -275,13 +290,20 @@ class Problem:
             return None
         if self.outputs is not None:
             return check.matrix(argument, y, (self.n, self.outputs), what="row of A")
-        return check.vector(argument, y, self.n, what="row of A")
+        return check.point(argument, y, self.n, what="row of A")
+
+
+def _writable(array: Array) -> Array:
+    """Compiled kernels take read-only arrays for another type, and would be compiled again."""
+    return array if array.flags.writeable else array.copy()
 
 
 def _weights(sample_weight: Any, n: int) -> Array:
     if sample_weight is None:
         return np.full(n, 1.0 / n)
-    w = check.nonnegative("sample_weight", sample_weight, n, what="row")
+    w = check.nonnegative(
+        "sample_weight", sample_weight, n, what="row", zero="to leave that row out"
+    )
     total = float(w.sum())
     if total == 0.0:
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")

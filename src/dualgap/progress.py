@@ -70,8 +70,8 @@ class Line:
         if gap > 0 and math.isfinite(gap):
             self._history.append((seconds, math.log(gap)))
         self._text = (
-            f"{self.name}  {passes:6g} passes  P {primal:.6g}  gap {gap:9.2e}  "
-            f"strong convexity {convexity:.1e}  {seconds:6.1f} s  {self._left(target)}"
+            f"{self.name} {passes:5g} passes  P {primal:.5g}  gap {gap:.1e}  "
+            f"convexity {convexity:.0e}  {seconds:.1f} s  {self._left(target)}"
         )
         if seconds - self._last < INTERVAL:
             return
@@ -95,7 +95,7 @@ class Line:
         if self._live is not None:
             self._live.update(self._text, refresh=True)
         elif sys.stderr.isatty():
-            print("\r" + self._text.ljust(100), end="", file=sys.stderr, flush=True)
+            print("\r" + self._text[:79].ljust(79), end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leave the last line standing; into a file or pipe it is the only one."""

@@ -19,7 +19,7 @@ class Setup(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """A solution and its certificate.
 
@@ -66,8 +66,8 @@ class Result:
         lines = [
             f"{self.algorithm}: {self.status}",
             f"  {self.certificate}",
-            f"  {self.passes:g} passes, {self.seconds:.3g} s "
-            f"(of which set-up {self.setup.passes:g} passes, {self.setup.seconds:.3g} s)",
+            f"  {self.passes:g} passes after a set-up of {self.setup.passes:g}; "
+            f"{self.seconds:.3g} s, set-up {self.setup.seconds:.3g} s of them",
         ]
         if self.trace.rollbacks:
             lines.append(f"  rolled back {self.trace.rollbacks} times")

@@ -80,7 +80,9 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
         else:
             p = q
     else:
-        p = check.nonnegative("sampling", sampling, problem.n, what="row of A")
+        p = check.nonnegative(
+            "sampling", sampling, problem.n, what="row of A", zero="for rows without weight only"
+        )
         if abs(float(p.sum()) - 1.0) > 1e-9:
             raise ValueError(f"sampling must sum to 1, got {float(p.sum()):g}; divide by the sum.")
         hidden = (q > 0) & (p == 0)

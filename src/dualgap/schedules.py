@@ -52,8 +52,8 @@ def bpd_steps(loss: Loss, Lam: float, lam: float, Delta: float, *, theta_one: bo
     m = lam + Delta
     if m <= 0.0:
         return Steps(loss.gamma / Lam, 1.0 / loss.gamma, 1.0, accelerating=True)
-    tau = math.sqrt(loss.gamma / (Lam * m))
-    sigma = math.sqrt(m / (Lam * loss.gamma))
+    tau = math.sqrt(loss.gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
+    sigma = math.sqrt(m / loss.gamma) / math.sqrt(Lam)
     # With delta = 0 an estimate Delta > 0 is local curvature; 1/gamma is the largest it can have,
     # and gives the most cautious prediction.
     delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
@@ -70,8 +70,8 @@ def df_bpd_steps(
     m = lam + Delta
     if m <= 0.0:
         return Steps(k * k * loss.gamma / Lam, 1.0, 1.0, accelerating=True)
-    tau = k * math.sqrt(loss.gamma / (Lam * m))
-    sigma = k * math.sqrt(loss.gamma * m / Lam)
+    tau = k * math.sqrt(loss.gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
+    sigma = k * math.sqrt(loss.gamma * m) / math.sqrt(Lam)
     theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
     rate = max(theta_x, 1.0 / (1.0 + sigma / 2.0))
     return Steps(tau, sigma, 1.0 if theta_one else rate, rate)
@@ -127,7 +127,8 @@ def zhang_xiao_steps(loss: Loss, R: float, n: int, lam: float) -> Steps:
 def _randomised_steps(loss: Loss, R: float, n: int, m: float, k: float) -> tuple[float, float]:
     """(tau, sigma); without strong convexity those of m = R^2/(gamma n): sigma = k/gamma."""
     m = m if m > 0 else R * R / (loss.gamma * n)
-    return k / R * math.sqrt(loss.gamma / (n * m)), k / R * math.sqrt(n * m / loss.gamma)
+    # R^2 m may leave float64, R and sqrt(m) do not.
+    return k / R * math.sqrt(loss.gamma / n) / math.sqrt(m), k / R * math.sqrt(n * m / loss.gamma)
 
 
 def _randomised(

@@ -70,41 +70,40 @@ def _stationary(rates: Array) -> Array:
 def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
     """Bring (A'Qy)_j to 0 on the free rows j without leaving the simplices, or None.
 
-    y_i - W_i (A beta)_i with W_i = diag(p_i) - p_i p_i', p = softmax(z): the Newton step of the
-    dual, which moves an entry in proportion to itself. Then with W_i = I - 11'/K, which moves all.
+    What rounding leaves of it is for the caller to measure.
     """
     free = problem.regularizer.free.reshape(-1)
     count, K = int(free.sum()), y.shape[1]
-    if problem.n < count or count * K > SIDE_LIMIT:
+    if not problem.free_range.known:
         return None
-    p = softmax(z)[0]
-    for newton in (True, False):
-        if newton:
-            equations: NormalEquations = _Hessian(problem, p, free)
-        else:
-            equations = NormalEquations(problem.design, problem.q, free)
-        new, v = y, u
-        for _ in range(4):  # refined until what is left is rounding
-            beta = problem.zeros()
-            if newton:
+    if count <= problem.n and count * K <= SIDE_LIMIT:
+        # y_i - W_i (A beta)_i with W_i = diag(p_i) - p_i p_i', p = softmax(z): the Newton step of
+        # the dual, which moves an entry in proportion to itself.
+        p = softmax(z)[0]
+        equations = _Hessian(problem, p, free)
+        if equations.definite:
+            new, v = y, u
+            for _ in range(3):  # refined until what is left is rounding
+                beta = problem.zeros()
                 beta[free] = equations.solve(v[free].ravel()).reshape(count, K)
-            else:
-                beta[free] = np.stack([equations.solve(r) for r in v[free].T], axis=1)
-            shift = problem.design.matvec(beta)
-            if newton:
+                shift = problem.design.matvec(beta)
                 shift = p * (shift - (p * shift).sum(axis=1, keepdims=True))
-            else:
-                shift -= shift.mean(axis=1, keepdims=True)
-            trial = new - shift
-            trial_u = problem.adjoint(trial)
-            if not np.abs(trial_u[free]).max() < np.abs(v[free]).max():
-                break
-            new, v = trial, trial_u
-        if _is_rounding(problem, new, v, free):
+                new = _closed(new - shift, problem.b)
+                v = problem.adjoint(new)
             feasible = _shrink(problem, new)
             if feasible is not None:
                 return feasible
-    return None
+    # Without weights every entry moves, which suits a y that is far from phi'(z).
+    columns = [problem.free_range.remove(np.ascontiguousarray(column)) for column in y.T]
+    return _shrink(problem, _closed(np.stack(columns, axis=1), problem.b))
+
+
+def _closed(y: Array, b: Array) -> Array:
+    """y with rows that sum to 0 to the last bit: the own class takes what the others leave."""
+    at = own(b)
+    y[at] = 0.0
+    y[at] = -y.sum(axis=1)
+    return y
 
 
 class _Hessian(NormalEquations):
@@ -128,15 +127,7 @@ class _Hessian(NormalEquations):
             H -= root.T @ root
         each = np.arange(count)
         blocks[each, :, each, :] += np.einsum("jkjk->j", blocks)[:, None, None] / K
-        self.matrix = H
-        self._factorise()
-
-
-def _is_rounding(problem: Problem, y: Array, u: Array, free: Mask) -> bool:
-    """Whether A'Qy on the free coordinates is as small as its own rounding."""
-    columns = np.sqrt(problem.design.column_norms_sq(problem.q)[free])
-    start = 1.0 + np.sqrt(problem.inner(y, y))
-    return bool((np.abs(u[free]) <= 1e-11 * columns[:, None] * start).all())
+        self._factorise(H)
 
 
 def _shrink(problem: Problem, y: Array) -> Array | None:

@@ -15,7 +15,7 @@ from dualgap._types import Array
 from dualgap.schedules import Steps
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Incumbent:
     """The best primal and the best dual point so far; gap = primal - dual is certified."""
 
@@ -25,7 +25,7 @@ class Incumbent:
     y: Array | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """State of a batch algorithm after t iterations.
 

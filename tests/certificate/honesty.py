@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.optimize
 import dualgap
 
 from .cases import Case
-from .checker import LD, phi_second
+from .checker import LD, phi, phi_prime, phi_second
 
 UNDERFLOW = 1e-290
 """Longdouble reaches further down than float64."""
@@ -20,18 +21,32 @@ UNDERFLOW = 1e-290
 class Reference:
     """The best point known, found without dualgap unless dualgap found a better one."""
 
+    case: Case
     x: np.ndarray
     c: float
     primal: LD
 
-    def better(self, case: Case, x: np.ndarray, c: float) -> "Reference":
-        x = np.where(np.abs(x) > 1e-90, x, 0.0)
-        primal = case.checker.primal(x, c)
-        return Reference(x, c, primal) if primal < self.primal else self
+    @classmethod
+    def origin(cls, case: Case) -> "Reference":
+        return cls(case, np.zeros(case.shape[1]), 0.0, case.checker.at_zero())
 
-    def distance(self, case: Case) -> float:
-        """|x - x*| from l2 > 0 on every coordinate, and a duality gap of the checker's own."""
-        check = case.checker
+    def better(self, x: np.ndarray, c: float, slack: float = 0.0) -> "Reference":
+        """That point if its P is lower (or higher by no more than so many last bits)."""
+        x = np.where(np.abs(x) > 1e-90, x, 0.0)
+        primal = self.case.checker.primal(x, c)
+        enough = self.primal * (1 + LD(slack) * np.finfo(LD).eps)
+        return Reference(self.case, x, c, primal) if primal < enough else self
+
+    @cached_property
+    def dual(self) -> np.ndarray:
+        """phi'(z), the dual point that belongs to x."""
+        y = self.case.checker.gradient_dual(self.x, self.c).astype(float)
+        return np.where(np.abs(y) > 1e-90, y, 0.0)
+
+    @cached_property
+    def distance(self) -> float:
+        """|x - x*| where l2 > 0 on every coordinate, from a duality gap of the checker's own."""
+        check = self.case.checker
         y = check.balanced(check.gradient_dual(self.x, self.c))
         gap = max(self.primal - check.dual(y), 1e-18 * self.primal)
         return math.sqrt(2.0 * gap / check.l2_j.min())
@@ -40,47 +55,48 @@ class Reference:
 def reference(case: Case) -> Reference:
     """scipy's L-BFGS-B on x = p - m with p, m >= 0, then Newton on the support."""
     check, d = case.checker, case.shape[1]
-    A, q = np.asarray(check.A, float), np.asarray(check.q, float)
-    l1, l2 = np.asarray(check.l1_j, float), np.asarray(check.l2_j, float)
+    parts = (check.A, check.b, check.q, check.o, check.l1_j, check.l2_j)
+    A, b, q, o, l1, l2 = (np.asarray(part, float) for part in parts)
 
     def split(v: np.ndarray) -> tuple[np.ndarray, float]:
         return v[:d] - v[d : 2 * d], float(v[-1]) if case.fit_intercept else 0.0
 
     def value_and_gradient(v: np.ndarray) -> tuple[float, np.ndarray]:
         x, c = split(v)
-        y = np.asarray(check.gradient_dual(x, c), float)
+        z = A @ x + c + o
+        y = phi_prime(check.loss, check.parameter, z, b)
         smooth = A.T @ (q * y) + l2 * x
         gradient = np.concatenate((smooth + l1, l1 - smooth, [q @ y * case.fit_intercept]))
-        # l1 (p + m), not l1 |p - m|: the two agree where it matters
-        return float(check.primal(x, c) + (l1 @ (v[:d] + v[d : 2 * d] - np.abs(x)))), gradient
+        # l1 (p + m) for l1 |p - m|: the two agree at the minimum
+        value = (
+            q @ phi(check.loss, check.parameter, z, b) + l2 @ (x * x) / 2 + l1 @ (v[:d] + v[d:-1])
+        )
+        return float(value), gradient.astype(float)
 
-    bounds = [(0, None)] * (2 * d) + [(None, None)]
     found = scipy.optimize.minimize(
         value_and_gradient,
         np.zeros(2 * d + 1),
         jac=True,
         method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": 200, "ftol": 1e-16, "gtol": 1e-14, "maxcor": 20},
+        bounds=[(0, None)] * (2 * d) + [(None, None)],
+        options={"maxiter": 100, "ftol": 1e-16, "gtol": 1e-14, "maxcor": 20},
     )
     x, c = split(found.x)
-    clean = np.where(np.abs(x) > 1e-9 * np.abs(x).max(initial=0.0), x, 0.0)
-    best = Reference(np.zeros(d), 0.0, check.at_zero()).better(case, x, c)
-    return newton(case, best.better(case, clean, c))
+    sparse = np.where(np.abs(x) > 1e-9 * np.abs(x).max(initial=0.0), x, 0.0)
+    return newton(Reference.origin(case).better(x, c).better(sparse, c))
 
 
-def newton(case: Case, best: Reference, steps: int = 12) -> Reference:
+def newton(best: Reference, steps: int = 8) -> Reference:
     """Newton's method on the coordinates that are not 0 (and the intercept), as far as P falls."""
-    check, d = case.checker, case.shape[1]
+    check, d = best.case.checker, best.case.shape[1]
     B = np.asarray(np.column_stack((check.A, np.ones(len(check.b)))), float)
-    support = np.append(best.x != 0, case.fit_intercept)
+    support = np.append(best.x != 0, best.case.fit_intercept)
     if not support.any():
         return best
     l1, l2 = np.append(check.l1_j, 0), np.append(check.l2_j, 0)
     for _ in range(steps):
         v = np.append(best.x, best.c)
-        z = check.predict(best.x, best.c)
-        y = check.gradient_dual(best.x, best.c)
+        z, y = check.predict(best.x, best.c), check.gradient_dual(best.x, best.c)
         curvature = phi_second(check.loss, check.parameter, z, check.b)
         g = np.asarray(B.T @ (check.q * y) + l1 * np.sign(v) + l2 * v, float)[support]
         H = (B.T * np.asarray(check.q * curvature, float)) @ B + np.diag(l2.astype(float))
@@ -89,7 +105,7 @@ def newton(case: Case, best: Reference, steps: int = 12) -> Reference:
         new = best
         for shrink in (1.0, 0.25, 0.03):
             trial = v - shrink * step
-            new = best.better(case, trial[:d], float(trial[d]))
+            new = best.better(trial[:d], float(trial[d]), slack=1.0)
             if new is not best:
                 break
         if new is best:
@@ -103,15 +119,17 @@ def certify(case: Case, x: Any, c: float = 0.0, y: Any = None) -> dualgap.Certif
 
 
 def assert_honest(
-    case: Case, x: np.ndarray, c: float, y: np.ndarray | None, best: Reference
+    best: Reference, x: np.ndarray, c: float, y: np.ndarray | None
 ) -> dualgap.Certificate:
     """Certify (x, c, y) and hold the certificate against the checker and the best point known."""
-    check = case.checker
+    case, check = best.case, best.case.checker
     got = certify(case, x, c, y)
     primal = check.primal(x, c)
     floor = check.primal_floor(x, c) + UNDERFLOW
     assert abs(got.primal - primal) <= 1e-13 * primal + floor, "P(x) is wrong"
     assert_consistent(case, got)
+    if got.kind == "gap":
+        assert_dual_value(case, got, x, c, y)
     if not got.certified:
         return got
     floor += check.dual_floor(y, best.x, best.c) + check.primal_floor(best.x, best.c)
@@ -120,8 +138,21 @@ def assert_honest(
     if check.l2_j.min() > 0:
         off = np.linalg.norm(x - best.x)
         reach = got.distance + math.sqrt(2.0 * floor / float(check.l2_j.min()))
-        assert off <= reach + best.distance(case), f"x is {off} from x*, not within {got.distance}"
+        assert off <= reach + best.distance, f"x is {off} from x*, not within {got.distance}"
     return got
+
+
+def assert_dual_value(case: Case, got: dualgap.Certificate, x: Any, c: float, y: Any) -> None:
+    """The kind "gap" says that y is feasible as it is, and then the gap is P(x) - D(y)."""
+    check = case.checker
+    y = check.gradient_dual(x, c) if y is None else y
+    attained = check.conjugate_point(y)
+    floor = check.primal_floor(x, c) + UNDERFLOW
+    floor += check.dual_floor(y, x, c) + check.dual_floor(y, attained)
+    assert check.outside_by(y) == 0.0 and check.imbalance(y) == 0.0, "y is not feasible"
+    assert (check.excess(y) * np.abs(x)).max(initial=0.0) <= floor, "y is not feasible"
+    off = LD(got.gap) - (check.primal(x, c) - check.dual(y))
+    assert abs(off) <= floor, f"gap {got.gap} is off P(x) - D(y) by {off:.3g}"
 
 
 def assert_consistent(case: Case, got: dualgap.Certificate) -> None:

@@ -201,7 +201,9 @@ def test_M_is_refused_where_the_Gram_matrix_is_too_large(monkeypatch):
 def test_trace(name):
     A = DESIGNS[name]
     q = weights(len(A))
-    assert Constants(as_design(A), q).trace == pytest.approx(np.sum(q[:, None] * A * A), rel=1e-13, abs=0)
+    assert Constants(as_design(A), q).trace == pytest.approx(
+        np.sum(q[:, None] * A * A), rel=1e-13, abs=0
+    )
 
 
 @pytest.mark.parametrize("store", [np.asarray, np.float32, sp.csr_array, sp.csc_array])

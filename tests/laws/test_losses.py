@@ -425,7 +425,12 @@ def test_logistic_conjugate_is_right_up_to_the_ends(b):
     inside = np.concatenate([10.0 ** np.arange(-300.0, 0.0, 10.0), np.linspace(0.01, 0.99, 50)])
     p = np.concatenate([[0.0, 1.0], inside, 1 - 2.0 ** -np.arange(1.0, 54.0)])
     with mp.workdps(40):
-        exact = [sum(mp.log(k) * k for k in (mp.mpf(x), 1 - mp.mpf(x)) if k) for x in p]
+        # (1 - p) log(1 - p) is -p for tiny p: 1 - p must not be rounded to 1.
+        exact = [mp.mpf(k) * mp.log(k) if k else 0 for k in p]
+        exact = [
+            e + (1 - mp.mpf(k)) * mp.log1p(-k) if k < 1 else e
+            for e, k in zip(exact, p, strict=True)
+        ]
     exact = np.array([float(e) for e in exact])
     conj = Logistic().conj(-b * p, np.full_like(p, b))
     # To relative accuracy: where the data are nearly separated P itself is as small as p, and a

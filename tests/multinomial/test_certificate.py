@@ -83,9 +83,17 @@ def test_dual_value_written_out(fit_intercept):
     assert certificate.dual == pytest.approx(D, abs=1e-12 if not fit_intercept else 1e-9)
 
 
-def test_no_projection_beyond_the_limit(monkeypatch):
-    one, best, _ = reference("none", False, False, 0)
+def test_beyond_the_limit_the_columns_alone_are_factorised(monkeypatch):
+    one, best, least = reference("none", False, False, 0)
     monkeypatch.setattr("dualgap.simplex.SIDE_LIMIT", 5)
+    certificate = one.problem().certify(best.x)
+    assert certificate.kind == "gap_projected_dual" and certificate.gap <= 1e-9
+    assert certificate.dual <= least + certificate.rounding
+
+
+def test_no_projection_where_the_columns_are_not_factorised(monkeypatch):
+    one, best, _ = reference("none", False, False, 0)
+    monkeypatch.setattr("dualgap.normal_equations.GRAM_LIMIT", 1)
     certificate = one.problem().certify(best.x)
     assert not certificate.certified and certificate.kind == "none"
 

@@ -69,9 +69,9 @@ def test_scales_whose_squares_leave_float64_are_refused(what, scale):
     data = sp.csr_array(A * scale) if what == "sparse A" else A * scale if what == "A" else A
     b = B * scale if what == "b" else B
     name = what.removeprefix("sparse ")
-    with pytest.raises(ValueError, match=rf"{name} has largest magnitude .*{scale:.0e}"[:-3]):
-        dualgap.Problem(data, b)
-    with pytest.raises(ValueError, match="Rescale it to between 1e-100 and 1e"):
+    power = r"e\+150" if scale > 1 else "e-150"
+    message = rf"^{name} has largest magnitude [\d.]+{power}; .* Rescale it to between 1e-100 and"
+    with pytest.raises(ValueError, match=message):
         dualgap.Problem(data, b)
 
 
@@ -223,7 +223,9 @@ def test_one_row_or_one_column(algorithm, shape, l2):
 
 @every_loss
 def test_one_row_of_every_loss(loss):
-    solved(A[:1], targets(loss, B)[:1], loss=loss, l2=0.1, fit_intercept=loss in ("squared", "huber"))
+    solved(
+        A[:1], targets(loss, B)[:1], loss=loss, l2=0.1, fit_intercept=loss in ("squared", "huber")
+    )
 
 
 @every_algorithm
@@ -288,7 +290,7 @@ def test_very_large_l2(algorithm, loss):
 @pytest.mark.parametrize("l2", [1e4, 1e6, 1e12])
 def test_very_large_l2_with_an_intercept(algorithm, l2):
     """The easiest of problems: x is 0 but for rounding, and the intercept is the mean."""
-    result = solved(A, B, l2=l2, fit_intercept=True, algorithm=algorithm)
+    result = solved(A, B, l2=l2, fit_intercept=True, algorithm=algorithm, tol=1e-8)
     assert result.intercept == pytest.approx(B.mean(), abs=1e-3)
 
 
@@ -337,7 +339,8 @@ def test_certify_of_far_away_points():
         certify(np.ones(A.shape[1]), y, l2=1e-99),
     ):
         assert certificate.gap > 1e90
-        assert not math.isnan(certificate.relative_gap)
+        numbers = (certificate.primal, certificate.dual, certificate.relative_gap)
+        assert not np.isnan(numbers).any()
 
 
 def test_certify_of_tiny_points():

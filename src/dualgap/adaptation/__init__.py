@@ -15,9 +15,9 @@ RULES: dict[str, Callable[[], Rule]] = {cls.name: cls for cls in (Simple, Robust
 __all__ = ["RULES", "Curvature", "Robust", "Rule", "Simple", "as_rule", "default_start"]
 
 
-def as_rule(adapt: str | Rule | None) -> Rule | None:
-    """Turn a name into a rule with its default options; a rule and None stay themselves."""
-    if adapt is None or isinstance(adapt, Rule):
+def as_rule(adapt: str | Rule) -> Rule:
+    """Turn a name into a rule with its default options; a rule stays itself."""
+    if isinstance(adapt, Rule):
         return adapt
     if isinstance(adapt, str):
         return lookup("adapt", adapt, RULES)()

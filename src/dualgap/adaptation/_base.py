@@ -25,7 +25,7 @@ def default_start(problem: Problem, Lam: float) -> float:
     """
     smoothness = (Lam if Lam > 0 else 1.0) / problem.loss.gamma
     low = max(problem.regularizer.penalised_strength, 1e-6 * smoothness)
-    return math.sqrt(smoothness * min(low, smoothness))
+    return math.sqrt(smoothness) * math.sqrt(min(low, smoothness))
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,7 @@ class Rule(ABC):
     start: float | None
 
     def _check(self) -> None:
-        if isinstance(self.period, bool) or not isinstance(self.period, int) or self.period < 1:
-            raise ValueError(f"period must be an integer of at least 1, got {self.period!r}.")
+        object.__setattr__(self, "period", check.integer("period", self.period))
         check.optional_real("start", self.start, low=0.0, strict=True)
 
     @property

@@ -62,7 +62,7 @@ class Curvature(Rule):
         ds = loss.grad(s.z, b) - loss.grad(s.memory["z_then"], b)
         l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
         c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
-        c -= problem.regularizer.penalised_strength
+        c -= problem.regularizer.strong_convexity
         smoothness = s.Lam / loss.gamma
         c = min(max(c, 1e-10 * smoothness), smoothness)
-        return math.sqrt(s.Delta * c), here
+        return math.sqrt(s.Delta) * math.sqrt(c), here

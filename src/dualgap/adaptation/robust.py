@@ -68,7 +68,7 @@ class Robust(Rule):
         observed = observed_decrease(s, self.period)
         if observed is None:
             return s.Delta, seen
-        if self.stop_below_lambda and s.Delta < problem.regularizer.penalised_strength:
+        if self.stop_below_lambda and s.Delta < problem.regularizer.strong_convexity:
             return s.Delta, seen
         rho = float(s.memory["rho"])
         if observed <= self.low * rho:

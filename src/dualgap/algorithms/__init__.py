@@ -53,16 +53,15 @@ def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> Algorithm:
         return algorithm
     if not isinstance(algorithm, str):
         raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
-    if algorithm == "auto":
-        return choose(problem)
-    known: dict[str, type[Algorithm]] = {"auto": AdaBPD, **ALGORITHMS}
-    return lookup("algorithm", algorithm, known)()
+    known: dict[str, type[Algorithm] | None] = {"auto": None, **ALGORITHMS}
+    named = lookup("algorithm", algorithm, known)
+    return choose(problem) if named is None else named()
 
 
 def choose(problem: Problem) -> Algorithm:
     """What ``algorithm="auto"`` runs: Ada-BPD where the dual prox is a formula, else ADF-BPD."""
-    iterative = problem.loss.name in ("logistic", "strong_logistic")
-    return ADFBPD() if iterative or not problem.loss.has_dual_prox else AdaBPD()
+    by_formula = problem.loss.has_dual_prox and not problem.loss.prox_is_iterative
+    return AdaBPD() if by_formula else ADFBPD()
 
 
 def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:

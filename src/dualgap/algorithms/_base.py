@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -25,6 +27,15 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Names of options become their values."""
+        schedule = getattr(self, "schedule", None)
+        if schedule is not None:
+            if not isinstance(schedule, str):
+                raise TypeError(f"schedule must be a name, got {schedule!r}.")
+            value = lookup("schedule", schedule, {"theorem": "theorem"})
+            object.__setattr__(self, "schedule", value)
 
     @property
     def passes_per_step(self) -> float:
@@ -49,5 +60,5 @@ class Algorithm(ABC):
 
     def time_scale(self, problem: Problem, s: State) -> float:
         """How many steps it takes to gain a constant factor, by the present estimate."""
-        m = problem.regularizer.penalised_strength + s.Delta
-        return float((s.Lam / (problem.loss.gamma * m)) ** 0.5)
+        m = problem.regularizer.strong_convexity + s.Delta
+        return math.sqrt(s.Lam / (problem.loss.gamma * m)) if m > 0 else math.inf

@@ -98,7 +98,7 @@ def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> S
     size = math.sqrt(max(problem.inner(s.z, s.z), problem.inner(old.z, old.z)))
     rounding = 16.0 * EPS * (size + math.sqrt(s.Lam * dot(s.x, s.x)))
     seen = max(math.sqrt(problem.inner(dz, dz)) - rounding, 0.0) ** 2 / moved
-    if seen <= s.Lam:
+    if not s.Lam < seen < math.inf:  # within the bound, or a lost step, which says nothing
         return s
     Lam = 1.02 * seen
     if s.steps.accelerating:

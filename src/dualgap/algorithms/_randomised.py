@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dualgap import _validation as check
 from dualgap._arrays import row_sums
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm
@@ -49,10 +50,8 @@ class Randomised(Algorithm):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        if isinstance(self.check_every, bool) or not isinstance(self.check_every, int):
-            raise TypeError(f"check_every must be an integer, got {self.check_every!r}.")
-        if self.check_every < 1:
-            raise ValueError(f"check_every must be at least 1, got {self.check_every}.")
+        super().__post_init__()
+        object.__setattr__(self, "check_every", check.integer("check_every", self.check_every))
 
     @property
     def passes_per_step(self) -> float:
@@ -70,11 +69,11 @@ class Randomised(Algorithm):
 
     def time_scale(self, problem: Problem, s: State) -> float:
         """1 + sqrt(R^2/(n gamma m)) passes, in steps."""
-        m = problem.regularizer.penalised_strength + s.Delta
-        if m == 0.0:
+        m = problem.regularizer.strong_convexity + s.Delta
+        if m <= 0.0:
             return math.inf
-        passes = 1.0 + (s.Lam / (problem.n * problem.loss.gamma * m)) ** 0.5
-        return float(passes / self.passes_per_step)
+        passes = 1.0 + math.sqrt(s.Lam / (problem.n * problem.loss.gamma * m))
+        return passes / self.passes_per_step
 
 
 def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.adaptation import Curvature, Rule, default_start
+from dualgap.adaptation import Curvature, Rule, as_rule, default_start
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, watch_Lam
@@ -28,19 +28,30 @@ from dualgap.schedules import Steps, bpd_steps, df_bpd_steps
 from dualgap.state import State
 
 
-def first_estimate(problem: Problem, rule: Rule, mu: float | None, default: float) -> float:
-    """Where Delta starts: the rule's start, or delta mu^2/n, or the default."""
-    mu = check.optional_real("mu", mu, low=0.0, strict=True)
-    if rule.start is not None:
-        return rule.start
-    if mu is None:
-        return default
-    if problem.loss.delta == 0:
+def check_start(problem: Problem, rule: Rule, mu: float | None) -> None:
+    """Refuse a mu that cannot serve as a start, before any work."""
+    mu = check.strong_convexity(mu, strict=True)
+    if mu is not None and rule.start is None and problem.loss.delta == 0:
         raise ValueError(
             f"mu={mu:g} has no meaning as a start for loss={problem.loss.name!r}, whose delta is "
             "0; give the estimate itself, adapt=dualgap.adaptation.Curvature(start=...)."
         )
-    return data_strong_convexity(problem.loss, problem.n, mu)
+
+
+def first_estimate(problem: Problem, rule: Rule, mu: float | None, default: float) -> float:
+    """Where Delta starts: the rule's start, or delta mu^2/n, or the default."""
+    if rule.start is not None:
+        return rule.start
+    return default if mu is None else data_strong_convexity(problem.loss, problem.n, mu)
+
+
+def credible(problem: Problem, s: State, Delta: float) -> float:
+    """The new estimate, kept near what can be true: delta M is at most the smoothness Lam/gamma.
+
+    The printed rules double, and may overshoot for a while; what is not a number changes nothing.
+    """
+    smoothness = s.Lam / problem.loss.gamma
+    return min(max(Delta, 1e-12 * smoothness), 16.0 * smoothness) if Delta == Delta else s.Delta
 
 
 @dataclass(frozen=True)
@@ -64,9 +75,14 @@ class AdaBPD(Algorithm):
     name: ClassVar[str] = "ada-bpd"
     dual_free: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        """Names of options become their values."""
+        super().__post_init__()
+        object.__setattr__(self, "adapt", as_rule(self.adapt))
+
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """Theorem 1's at the estimate; l2 counts even if an intercept has none."""
-        lam = problem.regularizer.penalised_strength
+        """Theorem 1's at the estimate."""
+        lam = problem.regularizer.strong_convexity
         return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=self.adapt.theta_one)
 
     def plain_step(self, problem: Problem, s: State) -> State:
@@ -77,11 +93,13 @@ class AdaBPD(Algorithm):
         """The state before the first iteration."""
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "adf-bpd")
+        check_start(problem, self.adapt, self.mu)
         constants = problem.constants
         Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
         Delta = first_estimate(problem, self.adapt, self.mu, default_start(problem, Lam))
         state = first_state(self, problem, x0, y0, Lam=Lam, Delta=Delta, dual_free=self.dual_free)
-        return Start(replace(state, memory=self.adapt.begin(problem, state)))
+        memory = {"rule": self.adapt.name, **self.adapt.begin(problem, state)}
+        return Start(replace(state, memory=memory))
 
     def step(self, problem: Problem, s: State) -> State:
         """One iteration, and every T-th time an adaptation."""
@@ -91,6 +109,7 @@ class AdaBPD(Algorithm):
         # Alg. 2, line 4
         if tuning and new.t % self.adapt.period == 0:
             Delta, memory = self.adapt.update(problem, new)
+            Delta = credible(problem, new, Delta)
             steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
             new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
         return new
@@ -110,7 +129,7 @@ class ADFBPD(AdaBPD):
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 3's at the estimate."""
         k = 0.5 if self.schedule == "theorem" else max(boldness, 0.5)
-        lam = problem.regularizer.penalised_strength
+        lam = problem.regularizer.strong_convexity
         return df_bpd_steps(problem.loss, Lam, lam, Delta, k=k, theta_one=self.adapt.theta_one)
 
     def plain_step(self, problem: Problem, s: State) -> State:

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.adaptation import Curvature, Rule
+from dualgap.adaptation import Curvature, Rule, as_rule
 from dualgap.adaptation._base import observed_gap
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._randomised import randomised_start, start_estimate
-from dualgap.algorithms.ada_bpd import first_estimate
+from dualgap.algorithms.ada_bpd import check_start, credible, first_estimate
 from dualgap.algorithms.bpd import require_dual_prox
 from dualgap.algorithms.spdc import BOLD, PROVED, SPDC, spdc_passes
 from dualgap.problem import Problem
@@ -46,10 +45,15 @@ class AdaSPDC(SPDC):
 
     name: ClassVar[str] = "ada-spdc"
 
+    def __post_init__(self) -> None:
+        """Names of options become their values."""
+        super().__post_init__()
+        object.__setattr__(self, "adapt", as_rule(self.adapt))
+
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """1/R, or less where the monitor asks for it, at the estimate."""
         k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
-        lam = problem.regularizer.penalised_strength
+        lam = problem.regularizer.strong_convexity
         steps = self.theorem_steps(problem, Lam, lam, Delta, k)
         return replace(steps, theta=1.0) if self.adapt.theta_one else steps
 
@@ -57,10 +61,10 @@ class AdaSPDC(SPDC):
         """The state before the first pass."""
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "adf-spdc")
-        check.optional_real("mu", self.mu, low=0.0, strict=True)
+        check_start(problem, self.adapt, self.mu)
         Delta = first_estimate(problem, self.adapt, self.mu, start_estimate(problem))
         state = randomised_start(self, problem, x0, y0, Delta=Delta, dual_free=self.dual_free)
-        memory = dict(self.adapt.begin(problem, state))
+        memory = {"rule": self.adapt.name, **self.adapt.begin(problem, state)}
         memory["history"] = ((0.0, observed_gap(replace(state, memory=memory))),)
         return Start(replace(state, memory=memory))
 
@@ -73,6 +77,7 @@ class AdaSPDC(SPDC):
         due = new.passes // self.adapt.period > s.passes // self.adapt.period
         if tuning and due:
             Delta, memory = self.adapt.update(problem, new)
+            Delta = credible(problem, new, Delta)
             steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
             memory = {**new.memory, **memory, "history": history[-1:]}
             new = replace(new, Delta=Delta, steps=steps, memory=memory)

@@ -74,6 +74,7 @@ def oracle_strong_convexity(problem: Problem) -> tuple[float, list[str]]:
         return 0.0, []
     reference = problem.solve(algorithm="adf-bpd", tol=1e-8, max_passes=5000)
     z = problem.predict(problem.join(reference.x, reference.intercept))
+    constants.passes += reference.setup.passes + reference.passes
     weights = problem.q * loss.hess(z, problem.b)
     Delta = max(float(constants.gram_eigenvalues(weights)[0]), 0.0)
     note = (
@@ -116,7 +117,7 @@ class BPD(Algorithm):
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
         """Strong convexity from the data that the steps count on, and what to say about it."""
-        mu = check.optional_real("mu", self.mu, low=0.0)
+        mu = check.strong_convexity(self.mu)
         return data_strong_convexity(problem.loss, problem.n, mu), []
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:

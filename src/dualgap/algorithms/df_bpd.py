@@ -79,7 +79,7 @@ class DFBPD(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration."""
-        mu = check.optional_real("mu", self.mu, low=0.0)
+        mu = check.strong_convexity(self.mu)
         Delta = data_strong_convexity(problem.loss, problem.n, mu)
         constants = problem.constants
         Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate

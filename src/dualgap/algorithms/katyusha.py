@@ -1,7 +1,7 @@
 """Katyusha (Allen-Zhu 2017), with Option II: the accelerated randomised baseline.
 
 The paper's x, y, z are xi, eta, zeta here, all primal points; x is its snapshot x~.
-Lc = R^2/gamma, N = 2n, tau2 = 1/2, tau1 = min(sqrt(N lambda/(3 Lc)), 1/2),
+Lc = R^2/gamma, N = 2n (``check_every`` passes), tau2 = 1/2, tau1 = min(sqrt(N lambda/(3 Lc)), 1/2),
 alpha = 1/(3 tau1 Lc). Start zeta = eta = x. For each outer loop, from the snapshot x:
 
     1.  y <- phi'(A x),  u <- A'Qy                              the full gradient
@@ -32,7 +32,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
 from dualgap.algorithms.saga import sparse_lines
-from dualgap.algorithms.svrg import PERIOD, Snapshots
+from dualgap.algorithms.svrg import Snapshots
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State
@@ -46,15 +46,7 @@ NO_STRONG_CONVEXITY = (
 
 @dataclass(frozen=True)
 class Katyusha(Snapshots):
-    """Katyusha with an inner loop of two passes.
-
-    In the trace tau is alpha and theta is tau1.
-
-    Parameters
-    ----------
-    sampling, seed
-        See `Randomised`.
-    """
+    """Katyusha; parameters as in `Snapshots`. In the trace tau is alpha and theta is tau1."""
 
     name: ClassVar[str] = "katyusha"
 
@@ -62,7 +54,7 @@ class Katyusha(Snapshots):
         """(alpha, -, tau1) of the first outer loop."""
         Lc = Lam / problem.loss.gamma
         lam = problem.regularizer.strong_convexity
-        tau1 = min(math.sqrt(PERIOD * problem.n * (lam / (3.0 * Lc))), 0.5)
+        tau1 = min(math.sqrt(self.check_every * problem.n * (lam / (3.0 * Lc))), 0.5)
         if tau1 == 0.0:
             return self.without_strong_convexity(Lc, 0)
         return Steps(1.0 / (3.0 * tau1 * Lc), math.nan, tau1)
@@ -80,7 +72,7 @@ class Katyusha(Snapshots):
 
     def step(self, problem: Problem, s: State) -> State:
         """One outer loop: lines 2 and 3, and line 1 of the next."""
-        from dualgap.kernels.katyusha import doubling, katyusha_csr, katyusha_dense
+        from dualgap.kernels.katyusha import katyusha_csr, katyusha_dense, tables
 
         ratio = self.sampler(problem).ratio
         stream = self.stream(problem, s)
@@ -105,7 +97,7 @@ class Katyusha(Snapshots):
             lines = sparse_lines(d, zeta, eta, total, s.x, s.u, width=8)
             lines[: g.l1.size, 6] = g.l1
             lines[:d, 7] = number
-            maps = doubling(l2, stream.size, alpha, tau1, TAU2, keep)
+            maps = tables(l2, stream.size, alpha, tau1, TAU2, keep)
             katyusha_csr(
                 rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
                 ratio, lines, s.y, alpha, tau1, TAU2, keep, l2, maps, loss.code, loss.parameter,

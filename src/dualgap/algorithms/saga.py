@@ -24,7 +24,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._randomised import EPOCHS, Randomised, checked, randomised_start
+from dualgap.algorithms._randomised import Randomised, checked, randomised_start
 from dualgap.algorithms.spdc import power_tables
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -32,11 +32,12 @@ from dualgap.state import State
 
 
 def saga_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
-    """EPOCHS passes of lines 1-4, then a check."""
+    """A few passes of lines 1-4, then a check."""
     from dualgap.kernels.saga import saga_csr, saga_dense
 
     sampler = algorithm.sampler(problem)
-    stream = np.concatenate([sampler.rows(s.t * EPOCHS + e) for e in range(EPOCHS)])
+    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
+    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
     tau = s.steps.tau
     x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
@@ -58,7 +59,7 @@ def saga_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
             problem.q, sampler.ratio, lines, y, tau, l1, l2, C, H, loss.code, loss.parameter,
         )  # fmt: skip
         x, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(2))
-    return checked(problem, replace(s, t=s.t + 1, passes=s.passes + EPOCHS, x=x, y=y, u=u))
+    return checked(problem, replace(s, t=s.t + 1, passes=s.passes + len(epochs), x=x, y=y, u=u))
 
 
 def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
@@ -75,7 +76,7 @@ class SAGA(Randomised):
 
     Parameters
     ----------
-    sampling, seed
+    sampling, seed, check_every
         See `Randomised`.
     """
 

@@ -177,7 +177,7 @@ class SPDC(Randomised):
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
         """Strong convexity from the data that the steps count on, and what to say about it."""
-        mu = check.optional_real("mu", self.mu, low=0.0)
+        mu = check.strong_convexity(self.mu)
         return data_strong_convexity(problem.loss, problem.n, mu), []
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:

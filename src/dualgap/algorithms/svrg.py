@@ -1,17 +1,17 @@
 """SVRG (Johnson & Zhang 2013), proximal (Xiao & Zhang 2014): a randomised baseline.
 
-Lc = R^2/gamma, tau = 0.1/Lc, N = 2n. For each outer loop, from the snapshot x:
+Lc = R^2/gamma, tau = 0.1/Lc, N = 2n (``check_every`` passes). For each outer loop, from the
+snapshot x:
 
     1.  y <- phi'(A x),  u <- A'Qy                              the full gradient
     2.  w <- x;  N times: pick k with probability p_k,
             w <- prox_{tau g}(w - tau (u + (q_k/p_k)(phi_k'(a_k'w) - y_k) a_k))
     3.  x <- w
 
-An outer loop is three passes: the snapshot's y is stored, so line 2 visits one row at a time once.
-Line 1 gives z = A x as well, hence P(x), and y is a dual point: the check is free. Line 3 takes
-the last iterate, Johnson & Zhang's practical choice (their Option I); Xiao & Zhang's theorem is
-about the average of the iterates, which is slower. Step and period are those of Xiao & Zhang's
-experiments.
+An outer loop is three passes: line 1 stores the snapshot's y, so line 2 visits each drawn row
+once. Line 1 gives z = A x as well, hence P(x), and y is a dual point: the check is free. Line 3
+takes the last iterate, Johnson & Zhang's practical choice (their Option I); Xiao & Zhang's theorem
+is about the average of the iterates. Step and period are those of Xiao & Zhang's experiments.
 """
 
 from __future__ import annotations
@@ -32,20 +32,29 @@ from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State
 
-PERIOD = 2
-"""Passes of an inner loop."""
-
 
 @dataclass(frozen=True)
 class Snapshots(Randomised):
-    """Base of the methods with a full gradient every PERIOD passes."""
+    """Base of the methods with an inner loop between two full gradients.
 
-    passes_per_step: ClassVar[float] = PERIOD + 1.0
+    Parameters
+    ----------
+    sampling, seed
+        See `Randomised`.
+    check_every : int
+        Passes of an inner loop, N/n.
+    """
+
+    @property
+    def passes_per_step(self) -> float:
+        """Passes of an inner loop, and the one of the full gradient."""
+        return self.check_every + 1.0
 
     def stream(self, problem: Problem, s: State) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The rows of one inner loop."""
         sampler = self.sampler(problem)
-        return np.concatenate([sampler.rows(s.t * PERIOD + e) for e in range(PERIOD)])
+        first = int(s.passes) - s.t  # every loop so far had one pass for its gradient
+        return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first outer loop: y = phi'(A x0), so y0 plays no part."""
@@ -65,13 +74,7 @@ class Snapshots(Randomised):
 
 @dataclass(frozen=True)
 class SVRG(Snapshots):
-    """Proximal SVRG with step 0.1/Lc and an inner loop of two passes.
-
-    Parameters
-    ----------
-    sampling, seed
-        See `Randomised`.
-    """
+    """Proximal SVRG with step 0.1/Lc; parameters as in `Snapshots`."""
 
     name: ClassVar[str] = "svrg"
 

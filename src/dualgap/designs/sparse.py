@@ -24,9 +24,9 @@ class SparseDesign(Design):
         self.A = A
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self._rows = A.format == "csr"
-        self._csr: Any = None
         self._pieces = _pieces(A)
-        self._pieces_T = [(at, piece.T) for at, piece in self._pieces]
+        self._pieces_T = [(at, _transposed(piece)) for at, piece in self._pieces]
+        self._csr: Any = A if self._rows else None
 
     def matvec(self, x: Array) -> Array:
         """A x."""
@@ -45,8 +45,9 @@ class SparseDesign(Design):
         return self._squares(0, weights)
 
     def _squares(self, axis: int, weights: Array | None = None) -> Array:
-        values = self.A.data.astype(np.float64) ** 2
-        squares = type(self.A)((values, self.A.indices, self.A.indptr), shape=self.A.shape)
+        values = self.A.data.astype(np.float64)
+        values *= values
+        squares = _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
         if axis == 1:
             return np.asarray(squares.sum(axis=1)).reshape(-1)
         assert weights is not None
@@ -54,13 +55,18 @@ class SparseDesign(Design):
 
     def rows(self) -> Rows:
         """CSR arrays; a copy of CSC data is made once."""
+        A = self._by_rows()
+        return Rows(None, A.data, A.indices, A.indptr, 0.0)
+
+    def _by_rows(self) -> Any:
+        """The data as CSR; of CSC data the one re-laid copy is made here, and kept."""
         if self._csr is None:
-            self._csr = self.A if self._rows else self.A.tocsr()
-        return Rows(None, self._csr.data, self._csr.indices, self._csr.indptr, 0.0)
+            self._csr = self.A.tocsr()
+        return self._csr
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
-        A = self.A if self._rows else self.A.tocsr()
+        A = self._by_rows()
         for start in range(0, self.shape[0], rows):
             at = slice(start, min(start + rows, self.shape[0]))
             yield at, A[at].toarray().astype(np.float64, copy=False)
@@ -89,8 +95,21 @@ def _pieces(A: Any) -> list[tuple[slice, Any]]:
         width = int(stop - start)
         shape = (width, A.shape[1]) if A.format == "csr" else (A.shape[0], width)
         parts = (A.data[lo:hi], A.indices[lo:hi], A.indptr[start : stop + 1] - lo)
-        pieces.append((slice(int(start), int(stop)), type(A)(parts, shape=shape)))
+        pieces.append((slice(int(start), int(stop)), _view(type(A), shape, parts)))
     return pieces
+
+
+def _view(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:
+    """A sparse matrix on these arrays; scipy's constructor would copy views."""
+    out = cls(shape, dtype=parts[0].dtype)
+    out.data, out.indices, out.indptr = parts
+    return out
+
+
+def _transposed(A: Any) -> Any:
+    """A' on the arrays of A."""
+    cls = {"csr": sp.csc_array, "csc": sp.csr_array}[A.format]
+    return _view(cls, (A.shape[1], A.shape[0]), (A.data, A.indices, A.indptr))
 
 
 def _stack(pieces: list[tuple[slice, Any]], x: Array) -> Array:

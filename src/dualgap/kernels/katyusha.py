@@ -25,20 +25,21 @@ v = u + l1 sign(zeta):
 
 For m = 1:  C = 1/(1 + alpha l2), H = alpha C;  E = t3, X = t2, Z = t1 C, U = t1 H;
             K = keep, (e, f, g, h) = (E, X, Z, U).
-Two times m steps, by putting the formulas into themselves:
+First so many steps and then others (with ' and no mark), by putting the formulas into each other:
 
-    C' = C C           H' = H + C H
-    E' = E E           X' = X + E X         Z' = E Z + Z C         U' = U + E U + Z H
-    K' = K K           f' = f + K f + e X   g' = K g + e Z + g C   h' = h + K h + e U + g H
-    e' = K e + e E
+    C C'       H + C H'
+    E E'       X + E X'            E Z' + Z C'           U + E U' + Z H'
+    K K'       K e' + e E'         f + K f' + e X'       K g' + e Z' + g C'
+               h + K h' + e U' + g H'
 
 Every number is >= 0 and no two are subtracted: nothing is lost to rounding, and l2 = 0, t3 = 0
-or C near t3, where formulas with geometric series divide by zero, are nothing special. `doubling`
-tabulates m = 1, 2, 4, ...; any m is then a few leaps, one for each of its binary digits. zeta is
-monotone on the way to zero, so if it has not crossed zero after m steps it never did; where it
-crosses, the leap ends one step short of it (`regularizers.lazy` has the count), a plain step
-crosses, and there zeta either stays at zero (v = 0 above) or goes on for ever on the other side.
-A pass costs O(nnz log n + d log n).
+or C near t3, where formulas with geometric series divide by zero, are nothing special. `tables`
+has the maps of 1, 2, ..., 15 times 1, 16, 256, ... steps; any m is then a few leaps, one for each
+of its digits to the base 16 (base 2 where many coordinates have an l2 of their own, to save
+memory). zeta is monotone on the way to zero, so if it has not crossed zero after m steps it never
+did; where it crosses, the leap ends one step short of it (`regularizers.lazy` has the count), a
+plain step crosses, and there zeta either stays at zero (v = 0 above) or goes on for ever on the
+other side. A pass costs O((nnz + d) log n).
 
 The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches
 it.
@@ -54,44 +55,76 @@ import numpy as np
 from dualgap._jit import kernel, scalar
 from dualgap.kernels.scalar import NO_SHRINKAGE, Floats, grad, prox_step
 
+FEW = 256
+"""Up to so many different l2, tables are wide."""
 
-def doubling(
-    l2: Floats, steps: int, alpha: float, t1: float, t2: float, keep: float
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """(C, H, E, X, Z, U, K, e, f, g, h) of 1, 2, 4, ... <= steps steps, for each l2."""
-    t3 = 1.0 - t1 - t2
-    one = np.ones_like(l2)
-    C = 1.0 / (1.0 + alpha * l2)
-    H = alpha * C
-    E, X, Z, U, K = t3 * one, t2 * one, t1 * C, t1 * H, keep * one
-    e, f, g, h = E, X, Z, U
-    maps = [(C, H, E, X, Z, U, K, e, f, g, h)]
-    while 2 ** len(maps) <= steps:
-        e, f, g, h = (
-            K * e + e * E,
-            f + K * f + e * X,
-            K * g + e * Z + g * C,
-            h + K * h + e * U + g * H,
-        )
-        E, X, Z, U, K = E * E, X + E * X, E * Z + Z * C, U + E * U + Z * H, K * K
-        C, H = C * C, H + C * H
-        maps.append((C, H, E, X, Z, U, K, e, f, g, h))
-    return np.ascontiguousarray(np.moveaxis(np.array(maps), 2, 0))
+
+def tables(l2: Floats, steps: int, alpha: float, t1: float, t2: float, keep: float) -> Floats:
+    """(C, H, E, X, Z, U, K, e, f, g, h) for each l2, each digit of up to ``steps``, its values."""
+    base = 16 if l2.size <= FEW else 2
+    digits = 1
+    while base**digits <= steps:
+        digits += 1
+    maps = np.zeros((l2.size, digits, base, 11))
+    tabulate(l2, alpha, t1, t2, keep, maps)
+    return maps
+
+
+@scalar
+def compose(first: Floats, then: Floats, both: Floats) -> None:
+    """The map of some steps and then others."""
+    c, h, e, x, z, u, k = first[0], first[1], first[2], first[3], first[4], first[5], first[6]
+    both[0] = then[0] * c
+    both[1] = then[1] + then[0] * h
+    both[2] = then[2] * e
+    both[3] = then[3] + then[2] * x
+    both[4] = then[2] * z + then[4] * c
+    both[5] = then[5] + then[2] * u + then[4] * h
+    both[6] = then[6] * k
+    both[7] = then[6] * first[7] + then[7] * e
+    both[8] = then[8] + then[6] * first[8] + then[7] * x
+    both[9] = then[6] * first[9] + then[7] * z + then[9] * c
+    both[10] = then[10] + then[6] * first[10] + then[7] * u + then[9] * h
+
+
+@kernel
+def tabulate(l2: Floats, alpha: float, t1: float, t2: float, keep: float, maps: Floats) -> None:
+    """Fill in the tables."""
+    digits, base = maps.shape[1], maps.shape[2]
+    for i in range(l2.size):
+        for digit in range(digits):
+            level = maps[i, digit]
+            level[0, 0] = level[0, 2] = level[0, 6] = 1.0  # no steps at all
+            if digit == 0:
+                C = 1.0 / (1.0 + alpha * l2[i])
+                one = level[1]
+                one[0], one[1] = C, alpha * C
+                one[2] = one[7] = 1.0 - t1 - t2
+                one[3] = one[8] = t2
+                one[4] = one[9] = t1 * C
+                one[5] = one[10] = t1 * alpha * C
+                one[6] = keep
+            else:
+                below = maps[i, digit - 1]
+                compose(below[base - 1], below[1], level[1])
+            for value in range(2, base):
+                compose(level[value - 1], level[1], level[value])
 
 
 @scalar
 def leap(
     zeta: float, eta: float, total: float, x: float, v: float, m: int, maps: Floats
 ) -> tuple[float, float, float]:
-    """(zeta, eta, total) after m steps on one side of zero; ``maps`` has a line for each digit."""
+    """(zeta, eta, total) after m steps on one side of zero; ``maps`` are those of its l2."""
+    mask = maps.shape[1] - 1
+    shift = 4 if mask == 15 else 1
     digit = 0
     while m > 0:
-        if m & 1:
-            w = maps[digit]
-            total = w[6] * total + w[7] * eta + w[8] * x + w[9] * zeta - w[10] * v
-            eta = w[2] * eta + w[3] * x + w[4] * zeta - w[5] * v
-            zeta = w[0] * zeta - w[1] * v
-        m >>= 1
+        w = maps[digit, m & mask]
+        total = w[6] * total + (w[7] * eta + w[8] * x + w[9] * zeta - w[10] * v)
+        eta = w[2] * eta + (w[3] * x + w[4] * zeta - w[5] * v)
+        zeta = w[0] * zeta - w[1] * v
+        m >>= shift
         digit += 1
     return zeta, eta, total
 

@@ -112,7 +112,7 @@ def skip(x: float, u: float, tau: float, l1: float, l2: float, k: int) -> float:
             c, h = powers(k, tau, l2)
             return e * (c * abs(x) - w * h)
         if tau * l2 < NO_SHRINKAGE:
-            steps = abs(x) / (tau * w)
+            steps = abs(x) / tau / w  # tau w may underflow
         else:
             steps = math.log1p(l2 * abs(x) / w) / math.log1p(tau * l2)
         m = k

@@ -24,6 +24,8 @@ class Loss(ABC):
     code: ClassVar[int] = -1
     """What compiled kernels know it by (`kernels.scalar`); -1: they do not."""
     has_dual_prox: ClassVar[bool] = True
+    prox_is_iterative: ClassVar[bool] = False
+    """The dual prox is found by iteration, not by a formula."""
     is_quadratic: ClassVar[bool] = False
     """phi'' is constant, so that the Hessian of the data term never changes."""
     is_self_concordant: ClassVar[bool] = False
@@ -60,7 +62,7 @@ class Loss(ABC):
 
     @abstractmethod
     def hess(self, z: Array, b: Array) -> Array:
-        """phi''(z) (the right derivative of phi' where it has a kink)."""
+        """phi''(z) (the larger of the two derivatives of phi' where it has a kink)."""
 
     @abstractmethod
     def conj(self, y: Array, b: Array) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import entr, expit, logit
+from scipy.special import entr, expit, logit, xlog1py
 
 from dualgap import _validation as check
 from dualgap._types import Array
@@ -52,6 +52,7 @@ class Logistic(MarginLoss):
 
     name: ClassVar[str] = "logistic"
     code: ClassVar[int] = 1
+    prox_is_iterative: ClassVar[bool] = True
     gamma: ClassVar[float] = 4.0
     delta: ClassVar[float] = 0.0
     is_self_concordant: ClassVar[bool] = True
@@ -85,7 +86,7 @@ class Logistic(MarginLoss):
     def conj(self, y: Array, b: Array) -> Array:
         """p log p + (1-p) log(1-p), with 0 log 0 = 0."""
         p = -b * y
-        return np.asarray(-entr(p) - entr(1.0 - p))
+        return np.asarray(xlog1py(1.0 - p, -p) - entr(p))  # log(1 - p) before 1 - p is rounded
 
     def conj_grad(self, y: Array, b: Array) -> Array:
         """-b logit(p), p kept off 0 and 1."""
@@ -122,6 +123,7 @@ class StrongLogistic(MarginLoss):
 
     name: ClassVar[str] = "strong_logistic"
     code: ClassVar[int] = 5
+    prox_is_iterative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the strength."""

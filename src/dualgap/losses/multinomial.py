@@ -184,8 +184,11 @@ class Multinomial(Loss):
         return out
 
     def margins(self, z: Array, b: Array) -> Array:
-        """z_b - z_k for every class k."""
-        return np.asarray(z[own(b)][:, None] - z)
+        """z_b - z_k for every class k, less what rounding may have made of it."""
+        mine = z[own(b)][:, None]
+        margins = mine - z - 4.0 * EPS * (np.abs(mine) + np.abs(z))
+        margins[own(b)] = 0.0
+        return np.asarray(margins)
 
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """sum_k p_k log(p_k/s_k) - p_k + s_k with s = softmax(z): terms that are >= 0 one by one.

@@ -55,7 +55,7 @@ def _skip(x: float, u: float, tau: float, l1: float, l2: float, k: int) -> float
             return e * (c * abs(x) - w * h)
         # Steps until zero is reached; one less, to absorb the rounding of N.
         if tau * l2 < NO_SHRINKAGE:
-            steps = abs(x) / (tau * w)
+            steps = abs(x) / tau / w  # tau w may underflow
         else:
             steps = math.log1p(l2 * abs(x) / w) / math.log1p(tau * l2)
         m = k if k <= steps - 1.0 else max(0, math.floor(steps) - 1)
