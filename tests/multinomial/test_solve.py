@@ -9,7 +9,7 @@ from dualgap.algorithms import ALGORITHMS
 
 from .data import FORMATS, PENALTIES, case, classes
 
-SERVED = ("df-bpd", "adf-bpd", "agd", "df-spdc", "opt-df-spdc", "adf-spdc")
+SERVED = ("df-bpd", "adf-bpd", "agd", "df-spdc", "opt-df-spdc", "adf-spdc", "saga", "svrg")
 NO_PROX = ("bpd", "opt-bpd", "ada-bpd", "spdc", "opt-spdc", "ada-spdc")
 
 

@@ -81,7 +81,7 @@ def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:
     if problem.loss.is_vector and not serves_vectors:
         raise ValueError(
             f"algorithm={name!r} has no kernel for loss={problem.loss.name!r}; use 'adf-spdc', "
-            "'df-spdc' or 'opt-df-spdc', or a batch algorithm such as 'adf-bpd'."
+            "'df-spdc', 'opt-df-spdc', 'saga' or 'svrg', or a batch algorithm such as 'adf-bpd'."
         )
     if problem.loss.code < 0:
         raise ValueError(

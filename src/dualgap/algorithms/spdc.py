@@ -15,6 +15,7 @@ covers, watched by the monitor, which goes back to 1/(4R) where it must.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -44,7 +45,7 @@ BOLD, PROVED = 1.0, 0.25
 def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free: bool) -> State:
     """A few passes of Algorithm 5 (or 7), lines 1-5, then a check."""
     if problem.outputs is not None:
-        return _vector_passes(algorithm, problem, s)
+        return vector_passes(algorithm, problem, s)
     from dualgap.kernels.spdc import spdc_csr, spdc_dense
 
     sampler = algorithm.sampler(problem)
@@ -86,16 +87,17 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
     return checked(problem, new)
 
 
-def _vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
-    """The dual-free passes for a loss of several predictions per row."""
+def vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
+    """Dual-free passes for a loss of several predictions per row; SAGA's where there is no v."""
     from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
 
-    assert problem.outputs is not None and s.xt is not None and s.v is not None
+    assert problem.outputs is not None and s.xt is not None
     sampler = algorithm.sampler(problem)
     epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
     stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
-    tau, theta, sigma = s.steps.tau, s.steps.theta, s.steps.sigma
-    y, v = s.y.copy(), s.v.copy()
+    tau, theta = s.steps.tau, s.steps.theta
+    sigma = math.inf if s.v is None else s.steps.sigma
+    y, v = s.y.copy(), np.zeros_like(s.y) if s.v is None else s.v.copy()
     K, d = problem.outputs, problem.d
     offset = np.zeros((0, K)) if problem.offset is None else problem.offset
     work = np.zeros((3, K))
@@ -122,8 +124,11 @@ def _vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
             problem.q, sampler.ratio, sigma, lines, last, y, v, tau, theta, l1, l2, C, H, work,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    passes = s.passes + len(epochs)
-    return checked(problem, replace(s, t=s.t + 1, passes=passes, x=x, xt=old, y=y, u=u, v=v))
+    new = replace(
+        s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u,
+        v=None if s.v is None else v,
+    )  # fmt: skip
+    return checked(problem, new)
 
 
 def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:

@@ -6,6 +6,8 @@ As `kernels.spdc`, with K predictions per row: for each row k of the stream (c =
     v_k = (v_k + sigma z)/(1 + sigma),   y+ = softmax(v_k) - e_{b_k}
     x   = prox_{tau g}(x - tau (u + c a_k (y+ - y_k)')),   u += q_k a_k (y+ - y_k)'
 
+With sigma = infinity, where v_k = z, and theta = 0 this is SAGA.
+
 Dense: x, x_old and u have one line per class, so that the innermost loops run along a row of the
 data, which stays in the cache for all classes; update and next dot product are one loop. Sparse:
 the lag of a coordinate is that of all its K values, which lie side by side with those of x_old
@@ -27,25 +29,31 @@ from dualgap.kernels.scalar import Floats, advance, powers, prox_step
 
 
 @scalar
+def softmax_grad(z: Floats, label: int, out: Floats) -> None:
+    """Out <- softmax(z) - e_label."""
+    K = z.size
+    top = z[0]
+    for i in range(1, K):
+        top = max(top, z[i])
+    total = 0.0
+    for i in range(K):
+        out[i] = math.exp(z[i] - top)
+        total += out[i]
+    others = 0.0
+    for i in range(K):
+        out[i] /= total
+        if i != label:
+            others += out[i]
+    out[label] = -others  # p - 1 without cancellation
+
+
+@scalar
 def softmax_move(
     v: Floats, y: Floats, label: int, ratio: float, weight: float, step: Floats, drift: Floats
 ) -> None:
     """y <- softmax(v) - e_label; step and drift: ratio and weight times what y moved by."""
-    K = v.size
-    top = v[0]
-    for i in range(1, K):
-        top = max(top, v[i])
-    total = 0.0
-    for i in range(K):
-        step[i] = math.exp(v[i] - top)
-        total += step[i]
-    others = 0.0
-    for i in range(K):
-        step[i] /= total
-        if i != label:
-            others += step[i]
-    step[label] = -others  # p - 1 without cancellation
-    for i in range(K):
+    softmax_grad(v, label, step)
+    for i in range(v.size):
         move = step[i] - y[i]
         y[i] = step[i]
         step[i] = ratio * move
@@ -97,7 +105,7 @@ def multinomial_dense(
                 zi += offset[k, i]
             if s != 0.0:
                 zi += s * (x[i, c] + theta * (x[i, c] - old[i, c]))
-            vk[i] = (vk[i] + sigma * zi) / (1.0 + sigma)
+            vk[i] = zi if sigma == math.inf else (vk[i] + sigma * zi) / (1.0 + sigma)
         softmax_move(vk, y[k], int(b[k]), ratio[k], q[k], step, drift)
         following = A[rows[t + 1]] if t + 1 < rows.size else a
         for i in range(K):
@@ -203,7 +211,7 @@ def multinomial_csr(
                 z[i] += s * (lines[c, 0, i] + theta * (lines[c, 0, i] - lines[c, 1, i]))
         vk = v[k]
         for i in range(K):
-            vk[i] = (vk[i] + sigma * z[i]) / (1.0 + sigma)
+            vk[i] = z[i] if sigma == math.inf else (vk[i] + sigma * z[i]) / (1.0 + sigma)
         softmax_move(vk, y[k], int(b[k]), ratio[k], q[k], step, drift)
         for p in range(indptr[k], indptr[k + 1]):
             j = np.uintp(indices[p])
