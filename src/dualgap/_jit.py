@@ -58,3 +58,11 @@ def scalar(function: F) -> F:
     """Compile a formula of scalars, to be inlined into kernels; nothing is reordered."""
     compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     return cast(F, compiled)
+
+
+def inlined(function: F) -> F:
+    """As `scalar`, and copied into every caller: for what is done once per entry of the data."""
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(
+        function
+    )
+    return cast(F, compiled)

@@ -230,7 +230,8 @@ def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certif
     everything = np.ones(problem.size, dtype=bool)
     length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
     undecided = 16.0 * EPS * (length * problem.column_norms + regularizer.l2 * np.abs(x))
-    rounding = 8.0 * EPS * primal + float(undecided @ np.abs(x))  # z = A x is rounded too
+    # z = A x carries a rounding of eps |A||x|, and with it P and the gradient.
+    rounding = 8.0 * EPS * primal + 4.0 * EPS * length * float(problem.column_norms @ np.abs(x))
     if loss.delta > 0:
         # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).
         H = loss.delta * problem.design.gram(problem.q) + np.diag(regularizer.l2)

@@ -51,7 +51,9 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         The problem, as in `Problem`.
     algorithm : str or Algorithm
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
-        ``"adf-bpd"``, ``"agd"``, or a value such as ``dualgap.algorithms.AdaBPD(...)``.
+        ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
+        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``; or
+        a value such as ``dualgap.algorithms.AdaBPD(...)``.
     adapt : str or Rule, optional
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
@@ -70,8 +72,9 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         a second axis of length K.
     state : State, optional
         ``result.state`` of an earlier run, to go on exactly where it ended.
-    random_state : int, optional
-        Seed of randomised algorithms; the batch algorithms draw nothing.
+    random_state : int or numpy Generator, optional
+        Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
+        algorithms draw nothing.
     n_threads : int, optional
         Threads of the linear algebra library; its own default if not given.
     callback : callable, optional

@@ -113,14 +113,16 @@ def df_spdc_steps(
     return _randomised(tau, sigma, theta_x, 0.5 * sigma, least, lam + Delta, n, proved=True)
 
 
-def zhang_xiao_steps(loss: Loss, R: float, n: int, lam: float) -> Steps:
-    """SPDC of Zhang & Xiao (2015), lam > 0.
+def zhang_xiao_steps(loss: Loss, R: float, n: int, least: float, lam: float) -> Steps:
+    """SPDC of Zhang & Xiao (2015), lam > 0, for any probabilities p.
 
     tau = (1/2R) sqrt(gamma/(n lam)),  sigma = (1/2R) sqrt(n lam/gamma)
-    theta = 1 - 1/(n + R sqrt(n/(lam gamma)))
+    theta_x = 1/(1 + 2 tau lam),  theta_y = 1 - p s/(1 + s),  s = 2 sigma gamma,  p the least one;
+    uniform: theta = theta_y = 1 - 1/(n + R sqrt(n/(lam gamma)))
     """
     tau, sigma = _randomised_steps(loss, R, n, lam, 0.5)
-    theta = 1.0 - 1.0 / (n + R * math.sqrt(n / (lam * loss.gamma)))
+    s = 2.0 * sigma * loss.gamma
+    theta = max(1.0 / (1.0 + 2.0 * tau * lam), 1.0 - least * s / (1.0 + s))
     return Steps(tau, sigma, theta, theta**n)
 
 

@@ -83,6 +83,6 @@ def test_no_step_at_all():
     multinomial_csr(
         rows.data, rows.indices, rows.indptr, 0.0, problem.b, none, empty, problem.q, problem.q,
         1.0, lines, np.zeros(5, dtype=np.int64), s.y.copy(), s.v.copy(), 0.1, 1.0,
-        np.zeros(5), np.zeros(5), np.zeros(0), np.zeros(0), np.zeros((3, 3)),
+        np.zeros(5), np.zeros(5), np.array([-1.0]), np.zeros(1), np.zeros((3, 3)),
     )  # fmt: skip
     assert (lines[:4, 0] == 1.0).all()

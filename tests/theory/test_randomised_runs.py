@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dualgap import Problem
+from dualgap.adaptation import Robust, Simple
 from dualgap.algorithms import RANDOMISED, SPDC
 from dualgap.status import Status
 
@@ -105,3 +106,16 @@ def test_no_strong_convexity_at_all(name, loss):
     result = p.solve(algorithm=name, tol=1e-3)
     assert result.status is Status.CONVERGED
     assert p.certify(result.x, result.y).gap <= 1e-3 * result.certificate.primal
+
+
+@pytest.mark.parametrize("period", [2, 10])
+@pytest.mark.parametrize("rule", [Simple, Robust])
+@pytest.mark.parametrize("name", ["ada-spdc", "adf-spdc"])
+def test_rules_of_the_paper_survive_a_gap_that_says_nothing(name, rule, period):
+    """With so small an l2 the gap is up to 1e300, jumps, and makes the monitor roll back; P still
+    comes down to that of least squares.
+    """
+    p = problem(n=30, d=5, l2=1e-300)
+    result = p.solve(algorithm=name, adapt=rule(period=period))
+    residual = p.design.A @ np.linalg.lstsq(p.design.A, p.b, rcond=None)[0] - p.b
+    assert result.certificate.primal == pytest.approx(residual @ residual / 60, rel=1e-6)

@@ -92,11 +92,11 @@ def observed_decrease(s: State, period: int) -> float | None:
         then = s.memory.get("gap_then")
         return None if then is None or then <= 0.0 else observed_gap(s) / then
     first, start = history[0]
-    pairs = [(t - first, gap) for t, gap in history[1:] if gap > 0.0]
+    pairs = [(t - first, gap) for t, gap in history if t > first and 0.0 < gap < math.inf]
     if not pairs or not 0.0 < start < math.inf:
         return None
     slope = sum(t * math.log(gap / start) for t, gap in pairs) / sum(t * t for t, _ in pairs)
-    return math.exp(slope * period)
+    return math.exp(min(slope * period, 700.0))
 
 
 def observed_gap(s: State) -> float:

@@ -56,13 +56,15 @@ class Curvature(Rule):
         here = {"x_then": s.x, "z_then": s.z}
         dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
         moved = dot(dx, dx)
-        if moved <= 1e-24 * dot(s.x, s.x) or moved == 0.0:  # rounding, not curvature
-            return s.Delta, here
         loss, b = problem.loss, problem.b
+        smoothness = s.Lam / loss.gamma
+        if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
+            return min(2.0 * s.Delta, max(smoothness, s.Delta)), here
+        if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
+            return s.Delta, here
         ds = loss.grad(s.z, b) - loss.grad(s.memory["z_then"], b)
         l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
         c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.strong_convexity
-        smoothness = s.Lam / loss.gamma
         c = min(max(c, 1e-10 * smoothness), smoothness)
         return math.sqrt(s.Delta) * math.sqrt(c), here

@@ -58,12 +58,15 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
         "gap_then": None,
     }
     fresh["boldness"] = boldness
-    if "history" in memory:
-        fresh["history"] = ((s.passes, best),)
     new = replace(
         s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Delta=Delta, steps=steps,
         primal=problem.primal(x, z), memory={**memory, **fresh},
     )  # fmt: skip
+    from dualgap.adaptation._base import observed_gap
     from dualgap.algorithms._batch import with_dual
 
-    return with_dual(problem, new), tuning and not last
+    new = with_dual(problem, new)
+    if "history" in memory:  # rates are observed from here on
+        start = ((new.passes, observed_gap(new)),)
+        new = replace(new, memory={**new.memory, "history": start})
+    return new, tuning and not last

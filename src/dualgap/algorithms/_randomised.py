@@ -62,7 +62,8 @@ class Randomised(Algorithm):
         """The sampler for this problem (kept with its constants)."""
         require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
-        key = (self.sampling if isinstance(self.sampling, str) else id(self.sampling), self.seed)
+        named = isinstance(self.sampling, str)
+        key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed)
         if key not in kept:
             kept[key] = make_sampler(problem, self.sampling, self.seed)
         return kept[key]

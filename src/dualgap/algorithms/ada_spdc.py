@@ -72,10 +72,12 @@ class AdaSPDC(SPDC):
         """A few passes and a check; every T passes an adaptation."""
         new = spdc_passes(self, problem, s, dual_free=self.dual_free)
         new, tuning = watch_progress(self, problem, new)
+        if not tuning:
+            return new
         history = (*new.memory["history"], (new.passes, observed_gap(new)))
         new = replace(new, memory={**new.memory, "history": history})
         due = new.passes // self.adapt.period > s.passes // self.adapt.period
-        if tuning and due:
+        if due:
             Delta, memory = self.adapt.update(problem, new)
             Delta = credible(problem, new, Delta)
             steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))

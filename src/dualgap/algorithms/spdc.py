@@ -132,9 +132,9 @@ def vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
 
 
 def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
-    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else empty."""
-    if l2.size == 0 or (l2 != l2[0]).any():
-        return np.zeros(0), np.zeros(0)
+    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else C = (-1,)."""
+    if (l2 != l2[0]).any():
+        return np.array([-1.0]), np.zeros(1)
     m = np.arange(steps + 1.0)
     q = m * np.log1p(tau * l2[0])
     if l2[0] == 0.0:
@@ -169,7 +169,8 @@ class SPDC(Randomised):
         """Zhang & Xiao's, or Theorem 2's."""
         lam = problem.regularizer.strong_convexity
         if self.schedule is None and Delta == 0.0 and lam > 0.0:
-            return zhang_xiao_steps(problem.loss, Lam**0.5, problem.n, lam)
+            least = self.sampler(problem).least
+            return zhang_xiao_steps(problem.loss, Lam**0.5, problem.n, least, lam)
         return self.theorem_steps(problem, Lam, lam, Delta, PROVED)
 
     def theorem_steps(

@@ -144,18 +144,19 @@ def catch_up(
 ) -> None:
     """Lag >= 1 prox steps of the K values of a coordinate: x and x_old of its (x, x_old, u)."""
     x, old, u = line[0], line[1], line[2]
+    tables = C[0] >= 0.0
+    before = lag - 1 if tables else 0
+    c, h = C[before], H[before]
     if l1 == 0.0:
-        if C.size > 0:
-            c, h = C[lag], H[lag]
-        else:
-            c, h = powers(lag, tau, l2)
+        if not tables:
+            c, h = powers(lag - 1, tau, l2)
+        shrink = 1.0 / (1.0 + tau * l2)
         for i in range(x.size):
-            last = tau * c * (l2 * x[i] + u[i])
-            x[i] = c * x[i] - h * u[i]
-            old[i] = x[i] + last
+            old[i] = c * x[i] - h * u[i]
+            x[i] = (old[i] - tau * u[i]) * shrink
     else:
         for i in range(x.size):
-            x[i], old[i] = advance(x[i], u[i], tau, l1, l2, lag, C, H)
+            x[i], old[i] = advance(x[i], u[i], tau, l1, l2, lag, c, h)
 
 
 @kernel
@@ -184,7 +185,8 @@ def multinomial_csr(
 ) -> None:
     """Sparse rows; ``lines`` is (d + 1, 3, K): x, x_old and u of each coordinate.
 
-    ``last`` is the step of its last update. C and H are tables for `scalar.advance`, or empty.
+    ``last`` is the step of its last update. C and H are tables for `scalar.advance`, or
+    C = (-1,).
     """
     c = lines.shape[0] - 1
     K = y.shape[1]

@@ -86,16 +86,18 @@ def catch_up(
 ) -> None:
     """Lag >= 1 prox steps of the K values of a coordinate: the x of its (x, u)."""
     x, u = line[0], line[1]
+    tables = C[0] >= 0.0
+    before = lag - 1 if tables else 0
+    c, h = C[before], H[before]
     if l1 == 0.0:
-        if C.size > 0:
-            c, h = C[lag], H[lag]
-        else:
-            c, h = powers(lag, tau, l2)
+        if not tables:
+            c, h = powers(lag - 1, tau, l2)
+        shrink = 1.0 / (1.0 + tau * l2)
         for i in range(x.size):
-            x[i] = c * x[i] - h * u[i]
+            x[i] = (c * x[i] - h * u[i] - tau * u[i]) * shrink
     else:
         for i in range(x.size):
-            x[i] = advance(x[i], u[i], tau, l1, l2, lag, C, H)[0]
+            x[i] = advance(x[i], u[i], tau, l1, l2, lag, c, h)[0]
 
 
 @kernel
@@ -120,7 +122,8 @@ def multinomial_svrg_csr(
 ) -> None:
     """Sparse rows; ``lines`` is (d + 1, 2, K): x and u of each coordinate.
 
-    ``last`` is the step of its last update. C and H are tables for `scalar.advance`, or empty.
+    ``last`` is the step of its last update. C and H are tables for `scalar.advance`, or
+    C = (-1,).
     """
     c = lines.shape[0] - 1
     K = y.shape[1]

@@ -105,9 +105,12 @@ def saga_csr(
 ) -> None:
     """Sparse rows; ``state`` has a line (x, u, step of the last update) for each coordinate.
 
-    C and H are tables for `scalar.advance`, or empty.
+    C and H are tables for `scalar.advance`, or C = (-1,).
     """
     c = state.shape[0] - 1
+    tables = C[0] >= 0.0
+    smooth = tables and l1.max() == 0.0  # the common case, spelled out
+    shrink = C[1] if smooth and C.size > 1 else 1.0
     for t in range(rows.size):
         k = rows[t]
         z = offset[k]
@@ -116,7 +119,12 @@ def saga_csr(
             x = state[j, 0]
             lag = t - int(state[j, 2])
             if lag > 0:
-                x = advance(x, state[j, 1], tau, l1[j], l2[j], lag, C, H)[0]
+                u = state[j, 1]
+                if smooth:
+                    x = shrink * (C[lag - 1] * x - H[lag - 1] * u - tau * u)
+                else:
+                    before = lag - 1 if tables else 0
+                    x = advance(x, u, tau, l1[j], l2[j], lag, C[before], H[before])[0]
                 state[j, 0] = x
             z += data[p] * x
         if s != 0.0:
@@ -128,7 +136,10 @@ def saga_csr(
         for p in range(indptr[k], indptr[k + 1]):
             j = np.uintp(indices[p])
             u = state[j, 1]
-            state[j, 0] = prox_step(state[j, 0], u + step * data[p], tau, l1[j], l2[j])
+            if smooth:
+                state[j, 0] = shrink * (state[j, 0] - tau * (u + step * data[p]))
+            else:
+                state[j, 0] = prox_step(state[j, 0], u + step * data[p], tau, l1[j], l2[j])
             state[j, 1] = u + drift * data[p]
             state[j, 2] = t + 1
         if s != 0.0:
@@ -138,5 +149,7 @@ def saga_csr(
     for i in range(state.shape[0]):
         lag = rows.size - int(state[i, 2])
         if lag > 0:
-            state[i, 0] = advance(state[i, 0], state[i, 1], tau, l1[i], l2[i], lag, C, H)[0]
+            before = lag - 1 if tables else 0
+            x, u = state[i, 0], state[i, 1]
+            state[i, 0] = advance(x, u, tau, l1[i], l2[i], lag, C[before], H[before])[0]
         state[i, 2] = 0.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import scalar
+from dualgap._jit import inlined, scalar
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -76,7 +76,7 @@ def prox_conj(code: int, parameter: float, v: float, s: float, b: float, guess: 
     return -b * expit(-b * z) + parameter * z
 
 
-@scalar
+@inlined
 def prox_step(x: float, u: float, tau: float, l1: float, l2: float) -> float:
     """prox_{tau g}(x - tau u) of one coordinate."""
     v = x - tau * u
@@ -127,25 +127,25 @@ def skip(x: float, u: float, tau: float, l1: float, l2: float, k: int) -> float:
     return x
 
 
-@scalar
+@inlined
 def advance(
-    x: float, u: float, tau: float, l1: float, l2: float, k: int, C: Floats, H: Floats
+    x: float, u: float, tau: float, l1: float, l2: float, k: int, c: float, h: float
 ) -> tuple[float, float]:
     """x after k >= 1 prox steps with constant u, and the x before the last of them.
 
-    C and H are tables of C_m and H_m for m <= k where one l2 serves all coordinates, else empty;
-    exp and log are then only needed where a coordinate crosses zero.
+    (c, h) is (C_{k-1}, H_{k-1}) from a table where one l2 serves all coordinates; c = -1 says
+    that there is none. exp and log are then only needed where a coordinate crosses zero. Numbers
+    and not the tables are passed: an array as argument keeps the call from being inlined.
     """
-    if C.size > 0:
+    if c >= 0.0:
         if l1 == 0.0:
-            new = C[k] * x - H[k] * u
-            return new, new + tau * C[k] * (l2 * x + u)
+            before = c * x - h * u
+            return (before - tau * u) / (1.0 + tau * l2), before
         if x == 0.0 and abs(u) <= l1:
             return 0.0, 0.0
         if x != 0.0:
             e = 1.0 if x > 0.0 else -1.0
-            w = e * u + l1
-            last = C[k - 1] * abs(x) - w * H[k - 1]
+            last = c * abs(x) - (e * u + l1) * h
             if last > 0.0:  # has not left its side before the last step
                 before = e * last
                 return prox_step(before, u, tau, l1, l2), before
