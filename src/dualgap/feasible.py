@@ -102,6 +102,8 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
     changed = not np.array_equal(inside[problem.q > 0], y[problem.q > 0])
     counts = per_row(problem.q, y) > 0
     y = np.where(counts, inside, 0.0)
+    if y.ndim == 2:
+        y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
     u = problem.adjoint(y)
     if problem.regularizer.has_free:

@@ -88,18 +88,21 @@ def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
                 beta[free] = equations.solve(v[free].ravel()).reshape(count, K)
                 shift = problem.design.matvec(beta)
                 shift = p * (shift - (p * shift).sum(axis=1, keepdims=True))
-                new = _closed(new - shift, problem.b)
+                new = closed(new - shift, problem.b)
                 v = problem.adjoint(new)
             feasible = _shrink(problem, new)
             if feasible is not None:
                 return feasible
     # Without weights every entry moves, which suits a y that is far from phi'(z).
     columns = [problem.free_range.remove(np.ascontiguousarray(column)) for column in y.T]
-    return _shrink(problem, _closed(np.stack(columns, axis=1), problem.b))
+    return _shrink(problem, closed(np.stack(columns, axis=1), problem.b))
 
 
-def _closed(y: Array, b: Array) -> Array:
-    """y with rows that sum to 0 to the last bit: the own class takes what the others leave."""
+def closed(y: Array, b: Array) -> Array:
+    """y, changed in place: the own class takes what the others leave, so that rows sum to 0.
+
+    Where a row did not, <y_i, z_i> would depend on what is added to all scores of the row.
+    """
     at = own(b)
     y[at] = 0.0
     y[at] = -y.sum(axis=1)

@@ -211,5 +211,36 @@ def test_shapes_are_checked():
         dualgap.Problem(A, b, loss="multinomial", offset=np.zeros(60))
     with pytest.raises(ValueError, match=r"y0\[0\] = .* outside the domain"):
         problem.solve(y0=np.ones((60, 3)))
-    with pytest.raises(ValueError, match="no intercept"):
+    with pytest.raises(ValueError, match="no intercept; use fit_intercept=True"):
         dualgap.Problem(A, b, loss="multinomial").certify(np.zeros((4, 3)), intercept=np.ones(3))
+
+
+def test_values_are_checked():
+    A, b = classes()
+    problem = dualgap.Problem(A, b, loss="multinomial", l2=0.1, fit_intercept=True)
+    x, y = np.zeros((4, 3)), np.zeros((60, 3))
+    x[2, 1] = y[7, 2] = np.nan
+    with pytest.raises(ValueError, match=r"x\[2, 1\] = nan. Give a finite value for that column"):
+        problem.certify(x)
+    with pytest.raises(ValueError, match=r"y0\[7, 2\] = nan. Give a finite value for that row"):
+        problem.solve(y0=y)
+    with pytest.raises(ValueError, match=r"offset\[7, 2\] = nan"):
+        dualgap.Problem(A, b, loss="multinomial", offset=y)
+    with pytest.raises(ValueError, match="x has largest magnitude 1e\\+101"):
+        problem.certify(np.full((4, 3), 1e101))
+    for tiny in (1e-200, 5e-324):  # as small as it likes
+        assert problem.certify(np.full((4, 3), tiny), intercept=np.full(3, tiny)).certified
+        assert problem.solve(x0=np.full((5, 3), tiny)).status.converged
+
+
+def test_the_callers_offset_is_left_alone():
+    A, b = classes()
+    offset = np.random.default_rng(0).standard_normal((60, 3))
+    before = offset.copy()
+    for writeable in (True, False):
+        offset.flags.writeable = writeable
+        problem = dualgap.Problem(A, b, loss="multinomial", l2=0.1, offset=offset)
+        assert problem.offset.flags.writeable
+        for algorithm in ("adf-bpd", "adf-spdc", "saga", "svrg"):
+            problem.solve(algorithm=algorithm, max_passes=10)
+        assert np.array_equal(offset, before)
