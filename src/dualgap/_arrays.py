@@ -12,8 +12,18 @@ from dualgap._types import Array
 
 
 def dot(a: Array, b: Array) -> float:
-    """a'b."""
-    return float(np.einsum("i,i->", a, b))
+    """a'b; the sum over all entries if they are matrices."""
+    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+
+
+def per_row(weights: Array, like: Array) -> Array:
+    """One value per row, in a form that multiplies ``like``: a vector, or a matrix of rows."""
+    return weights if like.ndim == 1 else weights[:, None]
+
+
+def row_sums(values: Array) -> Array:
+    """A vector as it is, a matrix summed row by row: the inner products of vector predictions."""
+    return values if values.ndim == 1 else np.einsum("ik->i", values)
 
 
 def weighted_sum(weights: Array, values: Array) -> float:

@@ -98,6 +98,25 @@ def point(argument: str, values: Any, length: int, *, what: str) -> Array:
     return vector(argument, values, length, what=what, remedy=remedy, smallest=0.0)
 
 
+def matrix(argument: str, values: Any, shape: tuple[int, int], *, what: str) -> Array:
+    """As `point`, for several predictions per row: one row per ``what``, one column per class."""
+    array = numeric(argument, values)
+    if array.shape != shape:
+        raise ValueError(
+            f"{argument} has shape {array.shape}; expected {shape}, one row per {what} and one "
+            "column per class."
+        )
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        i, k = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{argument} is not finite: {argument}[{i}, {k}] = {array[i, k]}. Give a finite value "
+            f"for that {what}."
+        )
+    scale(argument, float(np.abs(array).max(initial=0.0)), smallest=0.0)
+    return array
+
+
 def integer(argument: str, value: Any) -> int:
     """An integer of at least 1."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap._arrays import dot, per_row, row_sums
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
@@ -97,7 +98,7 @@ def certify(
     l1: float = 0.0,
     l2: float = 0.0,
     penalty_weights: Any = None,
-    intercept: float = 0.0,
+    intercept: Any = 0.0,
     sample_weight: Any = None,
     offset: Any = None,
     fit_intercept: bool | None = None,
@@ -117,7 +118,7 @@ def certify(
         The dual point to start from, y_i ~ phi_i'(a_i'x); made feasible where it is not. Without
         one, y = phi'(Ax).
     intercept : float
-        The intercept c.
+        The intercept c. For ``loss="multinomial"`` x has shape (d, K), y (n, K), intercept (K,).
     fit_intercept : bool, optional
         Whether c was free to move. By default it was if ``intercept`` is not 0; say True for a
         fitted intercept that happens to be 0.
@@ -127,7 +128,8 @@ def certify(
     Certificate
     """
     if fit_intercept is None:
-        fit_intercept = check.real("intercept", intercept) != 0.0
+        values = check.numeric("intercept", intercept)
+        fit_intercept = bool(values.any() if values.ndim else check.real("intercept", intercept))
     problem = Problem(
         A,
         b,
@@ -195,9 +197,9 @@ def _duality_gap(
     gap = problem.mean(terms) + float(problem.regularizer.fenchel_gap(x, s).sum())
     # A'Qy on the free coordinates F is 0 only to rounding; L(x*, y) then differs from D(y) by
     # <y, A_F x*>, at most |part of y in the range of A_F| |A_F x*|, and z stands in for A_F x*. It
-    # is added: never hidden.
-    size_of_z = math.sqrt(problem.mean(z * z)) + math.sqrt(problem.mean(problem.b * problem.b))
-    leftover = point.residual * size_of_z
+    # is added: never hidden. (Class numbers say nothing of sizes: e_b does, whose length is 1.)
+    aim = 1.0 if problem.loss.is_vector else math.sqrt(problem.mean(problem.b * problem.b))
+    leftover = point.residual * (math.sqrt(problem.inner(z, z)) + aim)
     rounding = leftover + _rounding(problem, x, z, point, primal)
     return _make(problem, primal, gap + leftover, point.kind, rounding)
 
@@ -205,23 +207,24 @@ def _duality_gap(
 def _rounding(problem: Problem, x: Array, z: Array, point: DualPoint, primal: float) -> float:
     """What rounding in sums, in z = A x and in u = A'Qy can do to P and D."""
     y, g = point.y, problem.regularizer
-    terms = problem.mean(np.abs(problem.loss.conj(y, problem.b)) + np.abs(y * z))
-    length = math.sqrt(problem.mean(y * y))
-    error = 4.0 * EPS * length * problem.column_norms  # of each u_j
+    terms = problem.mean(np.abs(problem.loss.conj(y, problem.b)) + row_sums(np.abs(y * z)))
+    length = np.sqrt(problem.q @ (y * y))  # one per class
+    error = 4.0 * EPS * length * per_row(problem.column_norms, x)  # of each u_j
     moved = np.abs(x) + np.abs(g.dual_x(-point.u))
-    total = 4.0 * EPS * (primal + terms) + float(error @ moved)
+    total = 4.0 * EPS * (primal + terms) + dot(error, moved)
     if g.has_l2:  # g*(s) = s^2/(2 l2) is curved
-        curved = g.l2 > 0
+        curved = (g.l2 > 0).reshape(-1)
         total += float((error[curved] ** 2 / (2.0 * g.l2[curved])).sum())
     if g.has_boxed:  # y may have to shrink by error/l1 to be feasible
-        total += float((error[g.boxed] / g.l1[g.boxed]).max()) * terms
+        boxed = g.boxed.reshape(-1)
+        total += float((error[boxed] / g.l1[boxed]).max()) * terms
     return total
 
 
 def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certificate | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
     loss, regularizer = problem.loss, problem.regularizer
-    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT):
+    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
         return None
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)

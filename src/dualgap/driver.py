@@ -68,7 +68,8 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
     max_passes, max_time : float
         Limits on the passes of this call, and on its seconds.
     x0, y0 : array, optional
-        Where to start: (d,) or, with an intercept, (d + 1,); and (n,).
+        Where to start: (d,) or, with an intercept, (d + 1,); and (n,). With K classes each has
+        a second axis of length K.
     state : State, optional
         ``result.state`` of an earlier run, to go on exactly where it ended.
     random_state : int or numpy Generator, optional
@@ -275,7 +276,8 @@ class _Run:
         for_trace = self.attempts.passes == 0 if exact else s.t >= self.attempts.next_look
         if for_trace:
             growth = 2.0 if self.dear else 1.2
-            self.attempts.next_look = max(s.t * growth, self.problem.size if self.dear else 16)
+            side = math.prod(self.problem.shape)
+            self.attempts.next_look = max(s.t * growth, side if self.dear else 16)
         due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
         if not (for_trace or due):
             return None
@@ -369,10 +371,16 @@ def _better(s: State) -> Incumbent:
 
 
 def _one_class(problem: Problem) -> bool:
-    """Whether an unpenalised intercept alone separates: logistic loss, and one class only."""
+    """Whether an unpenalised intercept alone separates: logistic loss, and one class only.
+
+    With K classes one that no row has is enough: its intercept goes to -inf.
+    """
+    seen = np.unique(problem.b[problem.q > 0]).size
+    if problem.outputs is not None:
+        return problem.fit_intercept and bool(seen < problem.outputs)
     if not problem.loss.is_self_concordant or not problem.free_intercept_only:
         return False
-    return bool(np.unique(problem.b[problem.q > 0]).size == 1)
+    return bool(seen == 1)
 
 
 def _separates(problem: Problem, x: Array, z: Array) -> bool:
@@ -380,13 +388,15 @@ def _separates(problem: Problem, x: Array, z: Array) -> bool:
 
     Only for a loss that never reaches its infimum (logistic), where no penalty holds x back.
     """
-    if not problem.loss.is_self_concordant or not problem.regularizer.free.all():
+    if not problem.regularizer.free.all():
         return False
     counts = problem.q > 0
 
     def proved(predictions: Array) -> bool:
-        margins = (problem.b * predictions)[counts]
-        return bool((margins >= 0).all() and (margins > 0).any())
+        margins = problem.loss.margins(predictions, problem.b)
+        if margins is None:
+            return False
+        return bool((margins[counts] >= 0).all() and (margins[counts] > 0).any())
 
     if problem.offset is None:
         return proved(z)
@@ -433,13 +443,27 @@ def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, 
     x = None
     if x0 is not None:
         shape = np.shape(x0)
-        if problem.fit_intercept and shape == (problem.d + 1,):
+        if problem.fit_intercept and problem.outputs is not None and shape == problem.shape:
+            given = check.matrix("x0", x0, shape, what="column of A and the intercept")
+            x = problem.join(given[:-1], given[-1], argument="x0")
+        elif problem.fit_intercept and shape == (problem.d + 1,):
             given = check.point("x0", x0, problem.d + 1, what="column of A and the intercept")
             x = problem.join(given[:-1], given[-1], argument="x0")
         else:
             x = problem.join(x0, argument="x0").copy()
     y = problem.dual_point("y0", y0)
-    if y is not None:
+    if y is not None and problem.loss.is_vector:
+        inside = problem.loss.into_domain(y, problem.b)
+        far = np.abs(inside - y).max(axis=1) > 1e-9
+        if far.any():
+            at = int(np.flatnonzero(far)[0])
+            raise ValueError(
+                f"y0[{at}] = {y[at]} is outside the domain of the conjugate of loss="
+                f"{problem.loss.name!r}: y0 + e_b must be >= 0 and sum to 1. Start from "
+                "y = phi'(A x)."
+            )
+        y = inside.copy()
+    elif y is not None:
         low, high = problem.loss.domain(problem.b)
         outside = (y < low) | (y > high)
         if outside.any():
@@ -460,9 +484,9 @@ def _check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
             f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "
             "pass the same algorithm."
         )
-    if state.x.shape != (problem.size,) or state.y.shape != (problem.n,):
+    if state.x.shape != problem.shape or state.y.shape != (problem.n, *problem.shape[1:]):
         raise ValueError(
-            f"state belongs to a problem with {state.y.size} rows and {state.x.size} "
+            f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
             f"coefficients, not to {problem!r}."
         )
     rule, mine = state.memory.get("rule"), getattr(getattr(algorithm, "adapt", None), "name", None)

@@ -2,10 +2,11 @@
 
 In this order, each step keeping what the ones before it achieved:
 
-1. into the domains of phi_i* (each an interval that contains 0);
+1. into the domains of phi_i* (each an interval that contains 0, or a simplex around it);
 2. free coordinates (an intercept, or no regulariser) need (A'Qy)_j = 0:
    squared loss with an intercept: subtract the mean; other losses: scale the heavier sign;
    several free coordinates: y - W A beta, W = diag(phi'') at x, beta from weighted least squares;
+   (vector predictions: the same two steps in `simplex`);
 3. coordinates with l1 but no l2 need |(A'Qy)_j| <= l1_j: scale y.
 """
 
@@ -16,6 +17,8 @@ from typing import Literal
 
 import numpy as np
 
+from dualgap import simplex
+from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.constants import GRAM_LIMIT
 from dualgap.normal_equations import NormalEquations
@@ -72,7 +75,7 @@ def _into_box(problem: Problem, u: Array) -> Array:
 
 def l1_scale(problem: Problem, y: Array, u: Array) -> float:
     """The factor that brings |(A'Qy)_j| below l1_j where there is no l2; best for squared loss."""
-    boxed = problem.regularizer.boxed
+    boxed = problem.regularizer.boxed.reshape(-1)
     over = float(np.max(np.abs(u[boxed]) / problem.regularizer.l1[boxed]))
     limit = 1.0 / over if over > 0 else np.inf
     if problem.loss.is_quadratic and not problem.regularizer.has_l2:
@@ -95,19 +98,21 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
     y : array of shape (n,)
         Where to start from.
     """
-    low, high = problem.loss.domain(problem.b)
-    inside = np.clip(y, low, high)
+    inside = problem.loss.into_domain(y, problem.b)
     changed = not np.array_equal(inside[problem.q > 0], y[problem.q > 0])
-    y = np.where(problem.q > 0, inside, 0.0)
+    counts = per_row(problem.q, y) > 0
+    y = np.where(counts, inside, 0.0)
+    if y.ndim == 2:
+        y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
     u = problem.adjoint(y)
     if problem.regularizer.has_free:
         if problem.free_intercept_only:
             y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
-            y = np.where(problem.q > 0, y, 0.0)
+            y = np.where(counts, y, 0.0)
             kind = "gap_scaled_dual"
         else:
-            projected = _project(problem, z, y, u, low, high)
+            projected = _project(problem, z, y, u)
             if projected is None:
                 return None
             y, kind = projected, "gap_projected_dual"
@@ -121,12 +126,18 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
     free = problem.regularizer.free
     residual = 0.0
     if kind == "gap_projected_dual" and y.any():
-        residual = problem.free_range.size(y, u)
+        size = problem.free_range.size
+        if y.ndim == 1:
+            residual = size(y, u)
+        else:  # class by class: <y, A_F x> is a sum over the classes
+            residual = float(np.linalg.norm([size(*pair) for pair in zip(y.T, u.T, strict=True)]))
     return DualPoint(y, np.where(free, 0.0, u), kind, residual)
 
 
 def _balance(problem: Problem, y: Array) -> Array:
     """Scale the heavier sign of y so that sum_i q_i y_i = 0; stays in every domain."""
+    if y.ndim == 2:
+        return simplex.balance(y, problem.q, problem.b)
     positive = problem.mean(np.maximum(y, 0.0))
     negative = problem.mean(np.maximum(-y, 0.0))
     least = min(positive, negative)
@@ -135,10 +146,11 @@ def _balance(problem: Problem, y: Array) -> Array:
     return np.where(y > 0, up * y, down * y)
 
 
-def _project(
-    problem: Problem, z: Array, y: Array, u: Array, low: Array, high: Array
-) -> Array | None:
+def _project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
     """Bring (A'Qy)_j to 0 on the free coordinates without leaving the domains, if possible."""
+    if y.ndim == 2:
+        return simplex.project(problem, z, y, u)
+    low, high = problem.loss.domain(problem.b)
     free = problem.regularizer.free
     if not problem.free_range.known:
         return None

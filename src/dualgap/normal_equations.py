@@ -51,6 +51,10 @@ class NormalEquations:
         G = _gram(design, weights, columns)
         if l2 is not None:
             G[np.diag_indices_from(G)] += l2[columns]
+        self._factorise(G)
+
+    def _factorise(self, G: Array) -> None:
+        """Factorise G, which is overwritten."""
         diagonal = np.diag(G)
         self.unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         G *= self.unit * self.unit[:, None]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import weighted_sum
+from dualgap._arrays import per_row, row_sums, weighted_sum
 from dualgap._types import Array, Data
 from dualgap.constants import Constants
 from dualgap.designs import InterceptDesign, as_design
@@ -49,6 +49,8 @@ class Problem:
     loss : str or Loss
         ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
         ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
+        ``"multinomial"``: b holds classes 0, ..., K-1, and x has shape (d, K), y, z and offset
+        (n, K), the intercept (K,).
     l1, l2 : float
         Strengths, >= 0; both 0 is a problem without regulariser.
     penalty_weights : array of shape (d,), optional
@@ -80,13 +82,12 @@ class Problem:
         self.fit_intercept = check.flag("fit_intercept", fit_intercept)
         base = as_design(A)
         self.n, self.d = base.shape
-        targets = self.loss.targets(b, self.n)
-        # Compiled kernels take read-only arrays for another type, and would be compiled again.
-        self.b = targets if targets.flags.writeable else targets.copy()
+        self.b = _writable(self.loss.targets(b, self.n))
+        self.outputs = self.loss.outputs(self.b)
+        """K, the predictions per row, where the loss takes several; else None."""
         self.q = _weights(sample_weight, self.n)
-        self.offset = (
-            None if offset is None else check.point("offset", offset, self.n, what="row of A")
-        )
+        given = self.dual_point("offset", offset)
+        self.offset = None if given is None else _writable(given)
         weights = np.ones(self.d)
         if penalty_weights is not None:
             weights = check.nonnegative(
@@ -106,6 +107,8 @@ class Problem:
         if self.fit_intercept:
             self.design = InterceptDesign(base, self.q)
             l1_j, l2_j = np.append(l1_j, 0.0), np.append(l2_j, 0.0)
+        if self.outputs is not None:
+            l1_j, l2_j = l1_j[:, None], l2_j[:, None]
         self.regularizer = ElasticNet(l1_j, l2_j)
         self.constants = Constants(self.design, self.q)
 
@@ -120,8 +123,21 @@ class Problem:
 
     @property
     def size(self) -> int:
-        """Coordinates of x, the intercept included."""
+        """Coordinates of x (rows, if x is a matrix), the intercept included."""
         return self.design.shape[1]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of x: (size,), or (size, K)."""
+        return (self.size,) if self.outputs is None else (self.size, self.outputs)
+
+    def zeros(self) -> Array:
+        """The point x = 0."""
+        return np.zeros(self.shape)
+
+    def predict_zero(self) -> Array:
+        """z at x = 0: the offset, or zeros."""
+        return np.zeros((self.n, *self.shape[1:])) if self.offset is None else self.offset
 
     def predict(self, x: Array) -> Array:
         """z = A x + offset."""
@@ -130,11 +146,15 @@ class Problem:
 
     def adjoint(self, y: Array) -> Array:
         """u = A'Qy."""
-        return self.design.rmatvec(self.q * y)
+        return self.design.rmatvec(per_row(self.q, y) * y)
 
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""
         return weighted_sum(self.q, values)
+
+    def inner(self, y: Array, z: Array) -> float:
+        """sum_i q_i <y_i, z_i>."""
+        return self.mean(row_sums(y * z))
 
     def primal(self, x: Array, z: Array) -> float:
         """P(x) from z = A x + offset."""
@@ -143,13 +163,12 @@ class Problem:
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
         conj = self.loss.conj(y, self.b)
-        return self.mean(conj if self.offset is None else conj - y * self.offset)
+        return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
 
     @cached_property
     def primal_at_zero(self) -> float:
         """P(0), what relative gaps are held against when P itself vanishes."""
-        z = np.zeros(self.n) if self.offset is None else self.offset
-        return self.mean(self.loss.value(z, self.b))
+        return self.mean(self.loss.value(self.predict_zero(), self.b))
 
     def scale(self, primal: float) -> float:
         """max(P(x), 1e-12 P(0)): the unit of `tol`."""
@@ -170,7 +189,7 @@ class Problem:
     @cached_property
     def free_range(self) -> Range:
         """The range of the columns without penalty, factorised once."""
-        return Range(self.design, self.q, self.regularizer.free)
+        return Range(self.design, self.q, self.regularizer.free.reshape(-1))
 
     @property
     def free_intercept_only(self) -> bool:
@@ -221,7 +240,7 @@ class Problem:
             verbose=verbose,
         )
 
-    def certify(self, x: Any, y: Any = None, *, intercept: float = 0.0) -> Certificate:
+    def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
         """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
         from dualgap.certificate import certify_point
 
@@ -229,6 +248,8 @@ class Problem:
 
     def join(self, x: Any, intercept: Any = 0.0, *, argument: str = "x") -> Array:
         """Check x and put it together with the intercept."""
+        if self.outputs is not None:
+            return self._join_rows(x, intercept, argument)
         values = check.point(argument, x, self.d, what="column of A")
         c = check.real("intercept", intercept)
         if isinstance(self.design, InterceptDesign):
@@ -239,15 +260,42 @@ class Problem:
             )
         return values
 
-    def split(self, x: Array) -> tuple[Array, float]:
+    def _join_rows(self, x: Any, intercept: Any, argument: str) -> Array:
+        assert self.outputs is not None
+        values = check.matrix(argument, x, (self.d, self.outputs), what="column of A")
+        c = np.zeros(self.outputs)
+        if np.ndim(intercept) or check.real("intercept", intercept):
+            c = check.point("intercept", intercept, self.outputs, what="class")
+        if isinstance(self.design, InterceptDesign):
+            return np.vstack((values, c / self.design.scale))
+        if c.any():
+            raise ValueError(
+                f"intercept={c}, but this problem has no intercept; use fit_intercept=True."
+            )
+        return values
+
+    def split(self, x: Array) -> tuple[Array, float | Array]:
         """The coefficients and the intercept: the inverse of `join`."""
+        if self.outputs is not None:
+            if isinstance(self.design, InterceptDesign):
+                return x[:-1], self.design.scale * x[-1]
+            return x, np.zeros(self.outputs)
         if isinstance(self.design, InterceptDesign):
             return x[:-1], float(self.design.scale * x[-1])
         return x, 0.0
 
     def dual_point(self, argument: str, y: Any) -> Array | None:
-        """Check a dual point's form (None stays None)."""
-        return None if y is None else check.point(argument, y, self.n, what="row of A")
+        """Check the form of a dual point, or of anything with its shape (None stays None)."""
+        if y is None:
+            return None
+        if self.outputs is not None:
+            return check.matrix(argument, y, (self.n, self.outputs), what="row of A")
+        return check.point(argument, y, self.n, what="row of A")
+
+
+def _writable(array: Array) -> Array:
+    """Compiled kernels take read-only arrays for another type, and would be compiled again."""
+    return array if array.flags.writeable else array.copy()
 
 
 def _weights(sample_weight: Any, n: int) -> Array:

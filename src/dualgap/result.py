@@ -26,7 +26,8 @@ class Result:
     Attributes
     ----------
     x, intercept : array of shape (d,), float
-        The primal point: the best one seen.
+        The primal point: the best one seen. With K classes x has shape (d, K), y (n, K) and
+        intercept (K,).
     y : array of shape (n,)
         The dual point: the best one seen; ``certify(A, b, x, y, ...)`` gives ``certificate``.
     certificate : Certificate
@@ -48,7 +49,7 @@ class Result:
     """
 
     x: Array
-    intercept: float
+    intercept: float | Array
     y: Array
     certificate: Certificate
     status: Status

@@ -37,7 +37,7 @@ class Snapshot:
     gap: float
     strong_convexity: float
     x: Array
-    intercept: float
+    intercept: float | Array
     y: Array
 
 

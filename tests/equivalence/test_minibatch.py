@@ -94,3 +94,11 @@ def test_a_block_of_one_row_is_the_plain_method():
 def test_bad_block_sizes_are_refused(batch):
     with pytest.raises(ValueError, match="batch must be an integer of at least 1"):
         SPDC(batch=batch)
+
+
+def test_blocks_are_for_one_prediction_per_row():
+    classes = np.arange(37) % 3
+    problem = dualgap.Problem(A, classes, loss="multinomial", l2=0.1)
+    for algorithm in (DFSPDC(batch=4), ADFSPDC(batch=4)):
+        with pytest.raises(ValueError, match="batch=4 has no kernel for loss='multinomial'"):
+            problem.solve(algorithm=algorithm)

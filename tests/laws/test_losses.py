@@ -1,4 +1,6 @@
-"""Laws of the losses: each runs for every loss in LOSSES, and for other options of some."""
+"""Laws of the losses of one prediction: each runs for every such loss in LOSSES, and for other
+options of some.
+"""
 
 import mpmath as mp
 import numpy as np
@@ -12,7 +14,7 @@ from dualgap.losses.logistic import solve_margin
 
 EPS = np.finfo(float).eps
 CASES = [
-    *(cls() for cls in LOSSES.values()),
+    *(cls() for cls in LOSSES.values() if not cls.is_vector),
     SmoothedHinge(width=0.1),
     SmoothedHinge(width=5.0),
     Huber(threshold=0.25),
@@ -85,7 +87,7 @@ def _huber(r, e):
 
 
 def test_every_loss_has_its_formula_here():
-    assert set(FORMULAS) == set(LOSSES)
+    assert set(FORMULAS) == {name for name, cls in LOSSES.items() if not cls.is_vector}
 
 
 @each_loss

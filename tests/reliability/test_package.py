@@ -155,7 +155,7 @@ def names_of(argument: str, doc: str) -> list[str]:
 
 def test_names_in_the_documentation_resolve():
     doc = inspect.getdoc(dualgap.solve)
-    A, b = [[1.0], [2.0], [3.0]], [1.0, -1.0, 1.0]
+    A, b = [[1.0], [2.0], [3.0]], [1.0, 0.0, 1.0]
     named = names_of("algorithm", doc)
     assert {"auto", *algorithms.ALGORITHMS} == set(named)
     assert all(dualgap.solve(A, b, l2=0.1, algorithm=name) for name in named)

@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from dualgap._arrays import dot
 from dualgap.adaptation._base import Rule
 from dualgap.problem import Problem
@@ -61,8 +63,8 @@ class Curvature(Rule):
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
             return s.Delta, here
         ds = loss.grad(s.z, b) - loss.grad(s.memory["z_then"], b)
-        l2 = problem.regularizer.l2
-        c = (problem.mean(ds * dz) + dot(l2, dx * dx)) / moved
+        l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
+        c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.strong_convexity
         c = min(max(c, 1e-10 * smoothness), smoothness)
         return math.sqrt(s.Delta) * math.sqrt(c), here

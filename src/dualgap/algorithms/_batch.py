@@ -34,14 +34,14 @@ def first_state(
 ) -> State:
     """Points that fit together: z = A x0, y from y0 or x0 or the loss, u = A'Qy, y = phi'(v)."""
     loss, b = problem.loss, problem.b
-    x = np.zeros(problem.size) if x0 is None else x0
-    z = problem.predict(x) if x.any() else _constant_prediction(problem)
+    x = problem.zeros() if x0 is None else x0
+    z = problem.predict(x) if x.any() else problem.predict_zero()
     if y0 is not None:
         y, v = y0, loss.conj_grad(y0, b)
     else:
         v = loss.start(b) if x0 is None else z
         y = loss.grad(v, b)
-    u = problem.adjoint(y) if y.any() else np.zeros(problem.size)
+    u = problem.adjoint(y) if y.any() else problem.zeros()
     if Lam <= 0.0:  # all rows are zero: any positive number will do
         Lam = 1.0
     state = State(
@@ -63,10 +63,6 @@ def first_state(
     return with_dual(problem, state)
 
 
-def _constant_prediction(problem: Problem) -> Array:
-    return np.zeros(problem.n) if problem.offset is None else problem.offset
-
-
 def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
     """Fill in D(y), or what stands in for it where y cannot be made feasible for free.
 
@@ -81,7 +77,7 @@ def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
         conj = problem.conjugate_sum(s.y)
     linear = s.z if problem.offset is None else s.z - problem.offset
     smooth = s.primal - problem.regularizer.value(s.x)
-    mismatch = max(smooth + conj - problem.mean(s.y * linear), 0.0)
+    mismatch = max(smooth + conj - problem.inner(s.y, linear), 0.0)
     smoothness = s.Lam / problem.loss.gamma
     tau = 1.0 / smoothness
     mapping = (s.x - problem.regularizer.prox(s.x - tau * s.u, tau)) / tau
@@ -99,9 +95,9 @@ def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> S
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
     # dz carries the rounding of z, which offsets or a large A x can make larger than dz itself.
-    size = math.sqrt(max(problem.mean(s.z * s.z), problem.mean(old.z * old.z)))
+    size = math.sqrt(max(problem.inner(s.z, s.z), problem.inner(old.z, old.z)))
     rounding = 16.0 * EPS * (size + math.sqrt(s.Lam * dot(s.x, s.x)))
-    seen = max(math.sqrt(problem.mean(dz * dz)) - rounding, 0.0) ** 2 / moved
+    seen = max(math.sqrt(problem.inner(dz, dz)) - rounding, 0.0) ** 2 / moved
     if not s.Lam < seen < math.inf:  # within the bound, or a lost step, which says nothing
         return s
     Lam = 1.02 * seen

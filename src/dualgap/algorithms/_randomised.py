@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap._arrays import row_sums
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms._batch import first_state, with_dual
@@ -44,6 +45,9 @@ class Randomised(Algorithm):
     seed: int = 0
     check_every: int = EPOCHS
 
+    serves_vectors: ClassVar[bool] = False
+    """Whether there is a kernel for losses of several predictions per row."""
+
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()
@@ -56,7 +60,7 @@ class Randomised(Algorithm):
 
     def sampler(self, problem: Problem) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
-        require_kernel(self.name, problem)
+        require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
         named = isinstance(self.sampling, str)
         key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed)
@@ -73,8 +77,13 @@ class Randomised(Algorithm):
         return passes / self.passes_per_step
 
 
-def require_kernel(name: str, problem: Problem) -> None:
+def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:
     """Refuse a loss that the compiled kernels do not know, before any work."""
+    if problem.loss.is_vector and not serves_vectors:
+        raise ValueError(
+            f"algorithm={name!r} has no kernel for loss={problem.loss.name!r}; use 'adf-spdc', "
+            "'df-spdc', 'opt-df-spdc', 'saga' or 'svrg', or a batch algorithm such as 'adf-bpd'."
+        )
     if problem.loss.code < 0:
         raise ValueError(
             f"algorithm={name!r} runs compiled kernels, which do not know loss="
@@ -120,5 +129,5 @@ def checked(problem: Problem, s: State) -> State:
     if s.v is not None:
         # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
         shift = s.v if problem.offset is None else s.v - problem.offset
-        conj = problem.mean(s.y * shift - problem.loss.value(s.v, problem.b))
+        conj = problem.mean(row_sums(s.y * shift) - problem.loss.value(s.v, problem.b))
     return with_dual(problem, new, conj)

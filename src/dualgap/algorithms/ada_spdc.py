@@ -59,6 +59,7 @@ class AdaSPDC(SPDC):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first pass."""
+        self.require_one_prediction(problem)
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "adf-spdc")
         check_start(problem, self.adapt, self.mu)

@@ -64,6 +64,12 @@ def oracle_strong_convexity(problem: Problem) -> tuple[float, list[str]]:
     loss, constants = problem.loss, problem.constants
     if loss.delta > 0:
         return loss.delta * constants.M.value, []
+    if loss.is_vector:
+        note = (
+            f"loss={loss.name!r} has delta = 0, and its curvature at the optimum is not computed: "
+            "only the regulariser's strong convexity counts."
+        )
+        return 0.0, [note]
     if problem.n < problem.size:
         return 0.0, []
     reference = problem.solve(algorithm="adf-bpd", tol=1e-8, max_passes=5000)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dualgap import _validation as check
+from dualgap._arrays import row_sums
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
@@ -50,7 +51,7 @@ def df_bpd_step(problem: Problem, s: State) -> State:
     )  # fmt: skip
     # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
     shift = v if problem.offset is None else v - problem.offset
-    return with_dual(problem, new, conj=problem.mean(y * shift - phi))
+    return with_dual(problem, new, conj=problem.mean(row_sums(y * shift) - phi))
 
 
 @dataclass(frozen=True)

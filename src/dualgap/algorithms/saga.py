@@ -25,7 +25,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._randomised import Randomised, checked, randomised_start
-from dualgap.algorithms.spdc import power_tables
+from dualgap.algorithms.spdc import power_tables, vector_passes
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State
@@ -33,6 +33,8 @@ from dualgap.state import State
 
 def saga_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
     """A few passes of lines 1-4, then a check."""
+    if problem.outputs is not None:
+        return vector_passes(algorithm, problem, s)
     from dualgap.kernels.saga import saga_csr, saga_dense
 
     sampler = algorithm.sampler(problem)
@@ -81,6 +83,7 @@ class SAGA(Randomised):
     """
 
     name: ClassVar[str] = "saga"
+    serves_vectors: ClassVar[bool] = True
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/(3 Lc); there is no dual step and no extrapolation."""

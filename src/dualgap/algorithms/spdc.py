@@ -15,6 +15,7 @@ covers, watched by the monitor, which goes back to 1/(4R) where it must.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -44,6 +45,8 @@ BOLD, PROVED = 1.0, 0.25
 
 def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free: bool) -> State:
     """A few passes of Algorithm 5 (or 7), lines 1-5, then a check."""
+    if problem.outputs is not None:
+        return vector_passes(algorithm, problem, s)
     from dualgap.kernels.spdc import spdc_csr, spdc_dense
 
     sampler = algorithm.sampler(problem)
@@ -85,6 +88,50 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
     return checked(problem, new)
 
 
+def vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
+    """Dual-free passes for a loss of several predictions per row; SAGA's where there is no v."""
+    from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
+
+    assert problem.outputs is not None and s.xt is not None
+    sampler = algorithm.sampler(problem)
+    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
+    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
+    tau, theta = s.steps.tau, s.steps.theta
+    sigma = math.inf if s.v is None else s.steps.sigma
+    y, v = s.y.copy(), np.zeros_like(s.y) if s.v is None else s.v.copy()
+    K, d = problem.outputs, problem.d
+    offset = np.zeros((0, K)) if problem.offset is None else problem.offset
+    work = np.zeros((3, K))
+    g = problem.regularizer
+    l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
+    l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
+    rows = problem.design.rows()
+    if rows.dense is not None:
+        # One line per class, so that the loops run along a row of the data.
+        x, old, u = (np.array(values.T, order="C") for values in (s.x, s.xt, s.u))
+        multinomial_dense(
+            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio, sigma,
+            x, old, u, y, v, tau, theta, l1, g.has_l1, 1.0 / (1.0 + tau * l2), work,
+        )  # fmt: skip
+        x, old, u = (np.ascontiguousarray(values.T) for values in (x, old, u))
+    else:
+        lines = np.zeros((d + 1, 3, K))
+        for place, values in enumerate((s.x, s.xt, s.u)):
+            lines[: problem.size, place] = values
+        last = np.zeros(d + 1, dtype=np.int64)
+        C, H = power_tables(tau, l2[:d], stream.size)
+        multinomial_csr(
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
+            problem.q, sampler.ratio, sigma, lines, last, y, v, tau, theta, l1, l2, C, H, work,
+        )  # fmt: skip
+        x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
+    new = replace(
+        s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u,
+        v=None if s.v is None else v,
+    )  # fmt: skip
+    return checked(problem, new)
+
+
 def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
     """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else C = (-1,)."""
     if (l2 != l2[0]).any():
@@ -118,6 +165,7 @@ class SPDC(Randomised):
     batch: int = 1
 
     name: ClassVar[str] = "spdc"
+    serves_vectors: ClassVar[bool] = True
     dual_free: ClassVar[bool] = False
     monitored: ClassVar[bool] = False
 
@@ -142,6 +190,13 @@ class SPDC(Randomised):
         least, n = self.per_block(problem)
         return rule(problem.loss, Lam**0.5, n, least, lam, Delta, k=k)
 
+    def require_one_prediction(self, problem: Problem) -> None:
+        """Blocks of rows are for one prediction per row; refuse others before any work."""
+        if self.batch > 1 and problem.loss.is_vector:
+            raise ValueError(
+                f"batch={self.batch} has no kernel for loss={problem.loss.name!r}; use batch=1."
+            )
+
     def per_block(self, problem: Problem) -> tuple[float, float]:
         """The least probability of a row to be in a block, and the blocks of a pass."""
         return min(self.batch * self.sampler(problem).least, 1.0), problem.n / self.batch
@@ -159,6 +214,7 @@ class SPDC(Randomised):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first pass."""
+        self.require_one_prediction(problem)
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "df-spdc")
         Delta, notes = self.Delta(problem)

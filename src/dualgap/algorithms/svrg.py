@@ -58,7 +58,7 @@ class Snapshots(Randomised):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first outer loop: y = phi'(A x0), so y0 plays no part."""
-        x = np.zeros(problem.size) if x0 is None else x0
+        x = problem.zeros() if x0 is None else x0
         return Start(randomised_start(self, problem, x, None, Delta=0.0, dual_free=False))
 
     def snapshot(self, problem: Problem, s: State, x: Array) -> State:
@@ -77,6 +77,7 @@ class SVRG(Snapshots):
     """Proximal SVRG with step 0.1/Lc; parameters as in `Snapshots`."""
 
     name: ClassVar[str] = "svrg"
+    serves_vectors: ClassVar[bool] = True
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""
@@ -84,6 +85,8 @@ class SVRG(Snapshots):
 
     def step(self, problem: Problem, s: State) -> State:
         """One outer loop: lines 2 and 3, and line 1 of the next."""
+        if problem.outputs is not None:
+            return self.snapshot(problem, s, self._vector_loop(problem, s))
         from dualgap.kernels.svrg import svrg_csr, svrg_dense
 
         ratio = self.sampler(problem).ratio
@@ -110,3 +113,34 @@ class SVRG(Snapshots):
             )  # fmt: skip
             w = np.ascontiguousarray(lines[: problem.size, 0])
         return self.snapshot(problem, s, w)
+
+    def _vector_loop(self, problem: Problem, s: State) -> Array:
+        """Line 2 for a loss of several predictions per row."""
+        from dualgap.kernels.multinomial_svrg import multinomial_svrg_csr, multinomial_svrg_dense
+
+        assert problem.outputs is not None
+        ratio, stream = self.sampler(problem).ratio, self.stream(problem, s)
+        tau, K, d = s.steps.tau, problem.outputs, problem.d
+        offset = np.zeros((0, K)) if problem.offset is None else problem.offset
+        work = np.zeros((2, K))
+        g = problem.regularizer
+        l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
+        l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
+        rows = problem.design.rows()
+        if rows.dense is not None:
+            # One line per class, so that the loops run along a row of the data.
+            w, u = (np.array(values.T, order="C") for values in (s.x, s.u))
+            multinomial_svrg_dense(
+                rows.dense, rows.constant, problem.b, offset, stream, ratio,
+                w, u, s.y, tau, l1, g.has_l1, 1.0 / (1.0 + tau * l2), work,
+            )  # fmt: skip
+            return np.ascontiguousarray(w.T)
+        lines = np.zeros((d + 1, 2, K))
+        lines[: problem.size, 0], lines[: problem.size, 1] = s.x, s.u
+        last = np.zeros(d + 1, dtype=np.int64)
+        C, H = power_tables(tau, l2[:d], stream.size)
+        multinomial_svrg_csr(
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
+            ratio, lines, last, s.y, tau, l1, l2, C, H, work,
+        )  # fmt: skip
+        return np.ascontiguousarray(lines[: problem.size, 0])

@@ -37,11 +37,11 @@ class Design(ABC):
 
     @abstractmethod
     def matvec(self, x: Array) -> Array:
-        """A x."""
+        """A x; x may be a matrix, one column per product."""
 
     @abstractmethod
     def rmatvec(self, r: Array) -> Array:
-        """A' r."""
+        """A' r; r may be a matrix, one column per product."""
 
     @abstractmethod
     def row_norms_sq(self) -> Array:

@@ -72,7 +72,7 @@ class DenseDesign(Design):
 
 def _by_block(A: np.ndarray[Any, Any], x: Array) -> Array:
     """A x for narrow data whose rows are contiguous."""
-    out = np.empty(A.shape[0])
+    out = np.empty((A.shape[0], *x.shape[1:]))
     step = block_rows(A.shape[1])
     for start in range(0, A.shape[0], step):
         np.matmul(A[start : start + step].astype(np.float64), x, out=out[start : start + step])
@@ -81,8 +81,11 @@ def _by_block(A: np.ndarray[Any, Any], x: Array) -> Array:
 
 def _across_blocks(A: np.ndarray[Any, Any], r: Array) -> Array:
     """A' r for narrow data whose rows are contiguous, summed in block order."""
-    out = np.zeros(A.shape[1])
+    out = np.zeros((A.shape[1], *r.shape[1:]))
     step = block_rows(A.shape[1])
     for start in range(0, A.shape[0], step):
-        out += r[start : start + step] @ A[start : start + step].astype(np.float64)
+        if r.ndim == 2:
+            out += A[start : start + step].astype(np.float64).T @ r[start : start + step]
+        else:
+            out += r[start : start + step] @ A[start : start + step].astype(np.float64)
     return out

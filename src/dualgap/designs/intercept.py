@@ -39,6 +39,8 @@ class InterceptDesign(Design):
 
     def rmatvec(self, r: Array) -> Array:
         """(A' r, s sum r)."""
+        if r.ndim == 2:
+            return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
     def row_norms_sq(self) -> Array:

@@ -7,10 +7,12 @@ from dualgap.losses._base import Loss
 from dualgap.losses.hinges import SmoothedHinge, SquaredHinge
 from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic, StrongLogistic
+from dualgap.losses.multinomial import Multinomial
 from dualgap.losses.squared import Squared
 
 LOSSES: dict[str, type[Loss]] = {
-    cls.name: cls for cls in (Squared, Logistic, SmoothedHinge, SquaredHinge, Huber, StrongLogistic)
+    cls.name: cls
+    for cls in (Squared, Logistic, SmoothedHinge, SquaredHinge, Huber, StrongLogistic, Multinomial)
 }
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "Huber",
     "Logistic",
     "Loss",
+    "Multinomial",
     "SmoothedHinge",
     "Squared",
     "SquaredHinge",

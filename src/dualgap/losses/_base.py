@@ -30,6 +30,8 @@ class Loss(ABC):
     """phi'' is constant, so that the Hessian of the data term never changes."""
     is_self_concordant: ClassVar[bool] = False
     """|phi'''| <= phi'', which the bound without regulariser rests on."""
+    is_vector: ClassVar[bool] = False
+    """A row has `outputs` predictions: z, y and gradients have shape (n, K), values (n,)."""
 
     @property
     def parameter(self) -> float:
@@ -83,6 +85,21 @@ class Loss(ABC):
         """The ends (low, high) of the domain of phi*; they contain 0 and every phi'(z)."""
         everywhere = np.full(b.shape, np.inf)
         return -everywhere, everywhere
+
+    def outputs(self, b: Array) -> int | None:
+        """Predictions per row, K; None for a loss of one."""
+        return None
+
+    def into_domain(self, y: Array, b: Array) -> Array:
+        """The y moved into the domain of phi*, row by row; what is inside stays as it is."""
+        return np.clip(y, *self.domain(b))
+
+    def margins(self, z: Array, b: Array) -> Array | None:
+        """What a loss that never reaches its infimum wants large; None for the other losses.
+
+        phi falls for ever along a ray whose margins are >= 0 and not all 0.
+        """
+        return None
 
     def value_grad(self, z: Array, b: Array) -> tuple[Array, Array]:
         """phi(z) and phi'(z) together, where sharing work pays."""

@@ -102,6 +102,10 @@ class Logistic(MarginLoss):
         """0 <= p <= 1."""
         return np.minimum(-b, 0.0), np.maximum(-b, 0.0)
 
+    def margins(self, z: Array, b: Array) -> Array:
+        """b z."""
+        return b * z
+
 
 @dataclass(frozen=True)
 class StrongLogistic(MarginLoss):

@@ -24,7 +24,7 @@ class ElasticNet:
     Parameters
     ----------
     l1, l2 : array of shape (d,)
-        Strengths per coordinate, >= 0.
+        Strengths per coordinate, >= 0. Of shape (d, 1) where x is a matrix: one per row of x.
     """
 
     l1: Array

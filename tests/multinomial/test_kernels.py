@@ -1,0 +1,88 @@
+"""The compiled kernels against a plain transcription of Algorithm 7 on the same stream."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dualgap.algorithms import DFSPDC
+from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
+
+from .data import PENALTIES, case
+
+
+def transcription(problem, s, stream, ratio):
+    """Algorithm 7, lines 1-5, eagerly, in numpy."""
+    A = np.concatenate([block for _, block in problem.design.blocks(7)])
+    g = problem.regularizer
+    tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
+    x, old, u, y, v = (values.copy() for values in (s.x, s.xt, s.u, s.y, s.v))
+    for k in stream:
+        z = A[k] @ (x + theta * (x - old))
+        if problem.offset is not None:
+            z = z + problem.offset[k]
+        v[k] = (v[k] + sigma * z) / (1.0 + sigma)
+        e = np.exp(v[k] - v[k].max())
+        new = e / e.sum()
+        new[int(problem.b[k])] -= 1.0
+        move = new - y[k]
+        y[k] = new
+        w = x - tau * (u + ratio[k] * np.outer(A[k], move))
+        w = np.sign(w) * np.maximum(np.abs(w) - tau * g.l1, 0.0) / (1.0 + tau * g.l2)
+        u = u + problem.q[k] * np.outer(A[k], move)
+        x, old = w, x
+    return x, old, u, y, v
+
+
+@pytest.mark.parametrize("form", ["C", "F", "float32", "csr", "csc", "csr float32"])
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("weights", [False, True])
+def test_against_the_transcription(form, penalty, fit_intercept, weights):
+    problem = case(
+        penalty, fit_intercept=fit_intercept, weights=weights, offset=weights,
+        n=40, d=9, K=4, density=0.25,
+    ).problem(form)  # fmt: skip
+    algorithm = DFSPDC(seed=3, sampling="importance" if weights else "uniform")
+    s = algorithm.start(problem, None, None).state
+    s = replace(s, steps=replace(s.steps, theta=0.9))
+    for _ in range(4):
+        sampler = algorithm.sampler(problem)
+        stream = np.concatenate([sampler.rows(int(s.passes) + e) for e in range(2)])
+        expected = transcription(problem, s, stream, sampler.ratio)
+        s = algorithm.step(problem, s)
+        for name, value in zip(("x", "xt", "u", "y", "v"), expected, strict=True):
+            assert np.abs(getattr(s, name) - value).max() <= 1e-12 * (1 + np.abs(value).max()), name
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_plain_Python_of_the_kernels(penalty):
+    """The kernels, interpreted, give what they give compiled (but for reordered sums)."""
+    results = []
+    for form in ("C", "csr"):
+        problem = case(penalty, fit_intercept=True, n=15, d=5, K=3, density=0.5).problem(form)
+        algorithm = DFSPDC(seed=1)
+        s = algorithm.start(problem, None, None).state
+        results.append(algorithm.step(problem, s).x)
+        with pytest.MonkeyPatch.context() as patch:
+            for function in (multinomial_dense, multinomial_csr):
+                name = function.py_func.__name__
+                patch.setattr(f"dualgap.kernels.multinomial.{name}", function.py_func)
+            results.append(algorithm.step(problem, s).x)
+    for other in results[1:]:
+        assert np.abs(other - results[0]).max() <= 1e-13
+
+
+def test_no_step_at_all():
+    problem = case("l2").problem("csr")
+    s = DFSPDC().start(problem, None, None).state
+    lines = np.zeros((5, 3, 3))
+    lines[:4, 0] = 1.0
+    rows = problem.design.rows()
+    empty, none = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
+    multinomial_csr(
+        rows.data, rows.indices, rows.indptr, 0.0, problem.b, none, empty, problem.q, problem.q,
+        1.0, lines, np.zeros(5, dtype=np.int64), s.y.copy(), s.v.copy(), 0.1, 1.0,
+        np.zeros(5), np.zeros(5), np.array([-1.0]), np.zeros(1), np.zeros((3, 3)),
+    )  # fmt: skip
+    assert (lines[:4, 0] == 1.0).all()
