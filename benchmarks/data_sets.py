@@ -25,6 +25,7 @@ def load(name: str):
         return None
     with lzma.open(home / f"{name}.svm.xz", "rb") as file:
         A, b = load_svmlight_file(file)
+    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)  # for all peers
     if name == "mushrooms":
         b = np.where(b == 1, -1.0, 1.0)
     return A, b

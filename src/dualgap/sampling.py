@@ -93,6 +93,4 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
             )
     ratio = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
     R = math.sqrt(float((norms * ratio).max()))
-    return Sampler(
-        p=np.asarray(p), ratio=ratio, R=R if R > 0 else 1.0, permuted=permuted, seed=seed
-    )
+    return Sampler(p=np.array(p), ratio=ratio, R=R if R > 0 else 1.0, permuted=permuted, seed=seed)
