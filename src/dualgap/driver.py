@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._arrays import dot
 from dualgap._names import lookup
@@ -27,6 +28,7 @@ from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
 from dualgap.result import Result, Setup
+from dualgap.separability import one_class, separates
 from dualgap.state import Incumbent, State
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace
@@ -112,24 +114,24 @@ def solve_problem(
     """Check the arguments, start, run, certify."""
     began = time.perf_counter()
     tol = check.real("tol", tol, low=0.0, strict=True)
-    max_passes = _limit("max_passes", max_passes)
-    seconds = math.inf if max_time is None else _limit("max_time", max_time)
-    lookup("precondition", _name("precondition", precondition), {"auto": 0, "none": 0})
-    _check_random_state(random_state)
+    max_passes = given.limit("max_passes", max_passes)
+    seconds = math.inf if max_time is None else given.limit("max_time", max_time)
+    lookup("precondition", given.name("precondition", precondition), {"auto": 0, "none": 0})
+    given.check_random_state(random_state)
     if n_threads is not None:
         n_threads = check.integer("n_threads", n_threads)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
     chosen = with_options(as_algorithm(algorithm, problem), adapt=adapt, mu=mu, schedule=schedule)
     if random_state is not None and isinstance(chosen, Randomised):
-        chosen = with_options(chosen, seed=_seed(random_state))
+        chosen = with_options(chosen, seed=given.seed(random_state))
     auto = isinstance(algorithm, str) and algorithm.strip().lower() == "auto"
     notes = [f"auto chose {chosen.name}."] if auto else []
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(
             "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
         )
-    start_x, start_y = _starting_points(problem, x0, y0)
+    start_x, start_y = given.starting_points(problem, x0, y0)
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
         before = problem.constants.passes
@@ -137,7 +139,7 @@ def solve_problem(
             begun = chosen.start(problem, start_x, start_y)
             state, notes = begun.state, notes + begun.notes
         else:
-            _check_state(problem, chosen, state)
+            given.check_state(problem, chosen, state)
         setup = Setup(problem.constants.passes - before, time.perf_counter() - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
         run = _Run(problem, chosen, tol, max_passes, began, seconds, callback, line)
@@ -183,7 +185,7 @@ class _Run:
         self.attempts = _Attempts()
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
-        self.one_class = _one_class(problem)
+        self.one_class = one_class(problem)
         self.found: tuple[Array, Array | None, Certificate] | None = None
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
@@ -235,7 +237,7 @@ class _Run:
         """Whether to stop, and why."""
         if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
-        if self.one_class or (s.t % 10 == 0 and _separates(self.problem, s.x, s.z)):
+        if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
         best = s.incumbent
         target = self.tol * self.problem.scale(best.primal)
@@ -253,7 +255,7 @@ class _Run:
 
     def _converged(self, s: State) -> Status:
         """A tiny P may also mean that there is nothing to converge to."""
-        separated = _separates(self.problem, s.x, s.z)
+        separated = separates(self.problem, s.x, s.z)
         return Status.NO_MINIMISER if separated else Status.CONVERGED
 
     def _judge_rounding(self, s: State, gap: float) -> Status | None:
@@ -370,133 +372,7 @@ def _better(s: State) -> Incumbent:
     return best
 
 
-def _one_class(problem: Problem) -> bool:
-    """Whether an unpenalised intercept alone separates: logistic loss, and one class only.
-
-    With K classes one that no row has is enough: its intercept goes to -inf.
-    """
-    seen = np.unique(problem.b[problem.q > 0]).size
-    if problem.outputs is not None:
-        return problem.fit_intercept and bool(seen < problem.outputs)
-    if not problem.loss.is_self_concordant or not problem.free_intercept_only:
-        return False
-    return bool(seen == 1)
-
-
-def _separates(problem: Problem, x: Array, z: Array) -> bool:
-    """Whether x proves that the infimum is not attained: its ray lowers P for ever.
-
-    Only for a loss that never reaches its infimum (logistic), where no penalty holds x back.
-    """
-    if not problem.regularizer.free.all():
-        return False
-    counts = problem.q > 0
-
-    def proved(predictions: Array) -> bool:
-        margins = problem.loss.margins(predictions, problem.b)
-        if margins is None:
-            return False
-        return bool((margins[counts] >= 0).all() and (margins[counts] > 0).any())
-
-    if problem.offset is None:
-        return proved(z)
-    # An offset may swallow a small prediction: look again without it.
-    return proved(z - problem.offset) and proved(problem.design.matvec(x))
-
-
 def _read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _name(argument: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{argument} must be a name, got {value!r}.")
-    return value
-
-
-def _limit(argument: str, value: Any) -> float:
-    if isinstance(value, float) and math.isinf(value) and value > 0:
-        return value
-    return check.real(argument, value, low=0.0)
-
-
-def _check_random_state(random_state: Any) -> None:
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise TypeError(
-            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
-        )
-    if random_state < 0:
-        raise ValueError(f"random_state must not be negative, got {random_state}.")
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    return int(random_state)
-
-
-def _starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, Array | None]:
-    x = None
-    if x0 is not None:
-        shape = np.shape(x0)
-        if problem.fit_intercept and problem.outputs is not None and shape == problem.shape:
-            given = check.matrix("x0", x0, shape, what="column of A and the intercept")
-            x = problem.join(given[:-1], given[-1], argument="x0")
-        elif problem.fit_intercept and shape == (problem.d + 1,):
-            given = check.point("x0", x0, problem.d + 1, what="column of A and the intercept")
-            x = problem.join(given[:-1], given[-1], argument="x0")
-        else:
-            x = problem.join(x0, argument="x0").copy()
-    y = problem.dual_point("y0", y0)
-    if y is not None and problem.loss.is_vector:
-        inside = problem.loss.into_domain(y, problem.b)
-        far = np.abs(inside - y).max(axis=1) > 1e-9
-        if far.any():
-            at = int(np.flatnonzero(far)[0])
-            raise ValueError(
-                f"y0[{at}] = {y[at]} is outside the domain of the conjugate of loss="
-                f"{problem.loss.name!r}: y0 + e_b must be >= 0 and sum to 1. Start from "
-                "y = phi'(A x)."
-            )
-        y = inside.copy()
-    elif y is not None:
-        low, high = problem.loss.domain(problem.b)
-        outside = (y < low) | (y > high)
-        if outside.any():
-            at = int(np.flatnonzero(outside)[0])
-            raise ValueError(
-                f"y0[{at}] = {y[at]:g} is outside the domain [{low[at]:g}, {high[at]:g}] of the "
-                f"conjugate of loss={problem.loss.name!r}. Start from y = phi'(A x)."
-            )
-        y = y.copy()
-    return x, y
-
-
-def _check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
-    if not isinstance(state, State):
-        raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
-    if state.algorithm != algorithm.name:
-        raise ValueError(
-            f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "
-            "pass the same algorithm."
-        )
-    if state.x.shape != problem.shape or state.y.shape != (problem.n, *problem.shape[1:]):
-        raise ValueError(
-            f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
-            f"coefficients, not to {problem!r}."
-        )
-    rule, mine = state.memory.get("rule"), getattr(getattr(algorithm, "adapt", None), "name", None)
-    if rule != mine:
-        raise ValueError(f"state belongs to adapt={rule!r}, not to {mine!r}; pass the same rule.")
-    # A problem of the same shape may still be another one: P tells.
-    problem.constants.passes += 1
-    primal = problem.primal(state.x, problem.predict(state.x))
-    if not abs(primal - state.primal) <= 1e-9 * (abs(primal) + abs(state.primal)):
-        raise ValueError(
-            f"state belongs to another problem than {problem!r}: P is {primal:.6g} there, "
-            f"not {state.primal:.6g}. Pass the same data and the same strengths."
-        )

@@ -1,0 +1,112 @@
+"""Checks on the arguments of `solve` that need the problem or the algorithm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.algorithms import Algorithm
+from dualgap.problem import Problem
+from dualgap.state import State
+
+
+def name(argument: str, value: Any) -> str:
+    """A string."""
+    if not isinstance(value, str):
+        raise TypeError(f"{argument} must be a name, got {value!r}.")
+    return value
+
+
+def limit(argument: str, value: Any) -> float:
+    """A number >= 0; infinity is allowed."""
+    if isinstance(value, float) and math.isinf(value) and value > 0:
+        return value
+    return check.real(argument, value, low=0.0)
+
+
+def check_random_state(random_state: Any) -> None:
+    """None, an integer >= 0 or a numpy Generator."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(
+            f"random_state must be None, an integer or a numpy Generator, got {random_state!r}."
+        )
+    if random_state < 0:
+        raise ValueError(f"random_state must not be negative, got {random_state}.")
+
+
+def seed(random_state: Any) -> int:
+    """The seed that a random_state stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    return int(random_state)
+
+
+def starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, Array | None]:
+    """x0 and y0 as the algorithms take them: the intercept joined on, y in the domains."""
+    x = None
+    if x0 is not None:
+        shape = np.shape(x0)
+        if problem.fit_intercept and problem.outputs is not None and shape == problem.shape:
+            given = check.matrix("x0", x0, shape, what="column of A and the intercept")
+            x = problem.join(given[:-1], given[-1], argument="x0")
+        elif problem.fit_intercept and shape == (problem.d + 1,):
+            given = check.point("x0", x0, problem.d + 1, what="column of A and the intercept")
+            x = problem.join(given[:-1], given[-1], argument="x0")
+        else:
+            x = problem.join(x0, argument="x0").copy()
+    y = problem.dual_point("y0", y0)
+    if y is not None and problem.loss.is_vector:
+        inside = problem.loss.into_domain(y, problem.b)
+        far = np.abs(inside - y).max(axis=1) > 1e-9
+        if far.any():
+            at = int(np.flatnonzero(far)[0])
+            raise ValueError(
+                f"y0[{at}] = {y[at]} is outside the domain of the conjugate of loss="
+                f"{problem.loss.name!r}: y0 + e_b must be >= 0 and sum to 1. Start from "
+                "y = phi'(A x)."
+            )
+        y = inside.copy()
+    elif y is not None:
+        low, high = problem.loss.domain(problem.b)
+        outside = (y < low) | (y > high)
+        if outside.any():
+            at = int(np.flatnonzero(outside)[0])
+            raise ValueError(
+                f"y0[{at}] = {y[at]:g} is outside the domain [{low[at]:g}, {high[at]:g}] of the "
+                f"conjugate of loss={problem.loss.name!r}. Start from y = phi'(A x)."
+            )
+        y = y.copy()
+    return x, y
+
+
+def check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
+    """A state must belong to this algorithm, rule and problem."""
+    if not isinstance(state, State):
+        raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
+    if state.algorithm != algorithm.name:
+        raise ValueError(
+            f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "
+            "pass the same algorithm."
+        )
+    if state.x.shape != problem.shape or state.y.shape != (problem.n, *problem.shape[1:]):
+        raise ValueError(
+            f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
+            f"coefficients, not to {problem!r}."
+        )
+    rule, mine = state.memory.get("rule"), getattr(getattr(algorithm, "adapt", None), "name", None)
+    if rule != mine:
+        raise ValueError(f"state belongs to adapt={rule!r}, not to {mine!r}; pass the same rule.")
+    # A problem of the same shape may still be another one: P tells.
+    problem.constants.passes += 1
+    primal = problem.primal(state.x, problem.predict(state.x))
+    if not abs(primal - state.primal) <= 1e-9 * (abs(primal) + abs(state.primal)):
+        raise ValueError(
+            f"state belongs to another problem than {problem!r}: P is {primal:.6g} there, "
+            f"not {state.primal:.6g}. Pass the same data and the same strengths."
+        )
