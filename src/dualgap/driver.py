@@ -153,14 +153,18 @@ def solve_problem(
 class _Attempts:
     """When to pay for a certificate that the iterations do not give for free."""
 
+    next_look: float
+    """Iteration of the next look for the trace's sake."""
     factor: float = 1.0
     """Last certified gap over the estimate it was triggered by."""
     failures: int = 0
-    """Attempts in a row that gave no certificate."""
-    next_confirmation: int = 0
+    """Attempts that gave no certificate."""
     next_t: int = 0
-    next_look: float = 8
+    """First iteration at which the estimate may trigger the next attempt."""
+    next_confirmation: int = 0
+    """First iteration at which a gap within tol may be confirmed again."""
     passes: float = 0.0
+    """What attempts and confirmations have cost."""
 
 
 class _Run:
@@ -182,7 +186,9 @@ class _Run:
         self.callback, self.line = callback, line
         self.free = repair_is_free(problem)
         self.dear = needs_factorisation(problem)
-        self.attempts = _Attempts()
+        side = math.prod(problem.shape)
+        self.first_look = max(16.0, side) if self.dear else 16.0
+        self.attempts = _Attempts(next_look=self.first_look)
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
         self.one_class = one_class(problem)
@@ -278,8 +284,7 @@ class _Run:
         for_trace = self.attempts.passes == 0 if exact else s.t >= self.attempts.next_look
         if for_trace:
             growth = 2.0 if self.dear else 1.2
-            side = math.prod(self.problem.shape)
-            self.attempts.next_look = max(s.t * growth, side if self.dear else 16)
+            self.attempts.next_look = max(s.t * growth, self.first_look)
         due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
         if not (for_trace or due):
             return None
