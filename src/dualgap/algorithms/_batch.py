@@ -94,6 +94,8 @@ def watch_Lam(algorithm: Algorithm, problem: Problem, old: State, s: State) -> S
     moved = dot(dx, dx)
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
+    if problem.inner(dz, dz) <= s.Lam * moved:
+        return s
     # dz carries the rounding of z, which offsets or a large A x can make larger than dz itself.
     size = math.sqrt(max(problem.inner(s.z, s.z), problem.inner(old.z, old.z)))
     rounding = 16.0 * EPS * (size + math.sqrt(s.Lam * dot(s.x, s.x)))

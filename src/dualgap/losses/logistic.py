@@ -59,7 +59,13 @@ class Logistic(MarginLoss):
 
     def value(self, z: Array, b: Array) -> Array:
         """log(1 + exp(-m)) = max(-m, 0) + log1p(exp(-|m|))."""
-        return self.value_grad(z, b)[0]
+        m = b * z
+        e = np.abs(m)
+        np.negative(e, out=e)
+        np.exp(e, out=e)
+        value = np.log1p(e, out=e)
+        value -= np.minimum(m, 0.0, out=m)
+        return value
 
     def grad(self, z: Array, b: Array) -> Array:
         """-b expit(-m)."""

@@ -93,6 +93,8 @@ class ElasticNet:
 
     def conj(self, s: Array) -> float:
         """g*(s) = sum_j max(|s_j| - l1_j, 0)^2/(2 l2_j), +inf where l2_j = 0 and |s_j| > l1_j."""
+        if not self.has_l1 and self.strong_convexity > 0:
+            return 0.5 * weighted_sum(s / self.l2, s)
         over = np.maximum(np.abs(s) - self.l1, 0.0)
         if ((over > 0) & (self.l2 == 0)).any():
             return np.inf
