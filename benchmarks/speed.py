@@ -106,8 +106,13 @@ def main() -> None:
     if rcv1 is None:
         print("rcv1_sub: skipped, the data folder is absent")
     else:
-        logistic = dualgap.Problem(*rcv1, loss="logistic", l2=1e-2 / rcv1[0].shape[0])
-        compare("rcv1_sub, logistic, CSR", logistic, ("bpd", "df-bpd", "adf-bpd", "agd"))
+        A, b = rcv1
+        for width, whose in ((np.int64, "as scikit-learn loads it"), (np.int32, "32-bit indices")):
+            A = A.copy()
+            A.indices, A.indptr = A.indices.astype(width), A.indptr.astype(width)
+            logistic = dualgap.Problem(A, b, loss="logistic", l2=1e-2 / len(b))
+            title = f"rcv1_sub, logistic, CSR, {whose}"
+            compare(title, logistic, ("bpd", "df-bpd", "adf-bpd", "agd"))
     start()
     print(f"peak resident memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
