@@ -86,6 +86,8 @@ class Problem:
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
         self.q = _weights(sample_weight, self.n)
+        self.uniform = sample_weight is None
+        """All rows weigh the same."""
         given = self.dual_point("offset", offset)
         self.offset = None if given is None else _writable(given)
         weights = np.ones(self.d)
@@ -150,7 +152,7 @@ class Problem:
 
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""
-        return weighted_sum(self.q, values)
+        return float(np.sum(values)) / self.n if self.uniform else weighted_sum(self.q, values)
 
     def inner(self, y: Array, z: Array) -> float:
         """sum_i q_i <y_i, z_i>."""
@@ -158,7 +160,21 @@ class Problem:
 
     def primal(self, x: Array, z: Array) -> float:
         """P(x) from z = A x + offset."""
-        return self.mean(self.loss.value(z, self.b)) + self.regularizer.value(x)
+        return self.mean_loss(z) + self.regularizer.value(x)
+
+    def mean_loss(self, z: Array, grad: Array | None = None) -> float:
+        """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
+        if self.uniform:
+            return self.loss.total(z, self.b, grad) / self.n
+        return self.mean(self.loss.value(z, self.b))
+
+    def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
+        """sum_i q_i phi_i(z_i), and phi'(z)."""
+        if self.uniform:
+            total, grad = self.loss.total_grad(z, self.b)
+            return total / self.n, grad
+        value, grad = self.loss.value_grad(z, self.b)
+        return self.mean(value), grad
 
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
@@ -168,7 +184,7 @@ class Problem:
     @cached_property
     def primal_at_zero(self) -> float:
         """P(0), what relative gaps are held against when P itself vanishes."""
-        return self.mean(self.loss.value(self.predict_zero(), self.b))
+        return self.mean_loss(self.predict_zero())
 
     def scale(self, primal: float) -> float:
         """max(P(x), 1e-12 P(0)): the unit of `tol`."""

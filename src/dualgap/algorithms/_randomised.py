@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import row_sums
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm
-from dualgap.algorithms._batch import first_state, with_dual
+from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
 from dualgap.problem import Problem
 from dualgap.sampling import Sampler, make_sampler
 from dualgap.state import State
@@ -127,7 +126,5 @@ def checked(problem: Problem, s: State) -> State:
     )
     conj = None
     if s.v is not None:
-        # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
-        shift = s.v if problem.offset is None else s.v - problem.offset
-        conj = problem.mean(row_sums(s.y * shift) - problem.loss.value(s.v, problem.b))
+        conj = conjugate_at(problem, s.v, s.y, problem.mean_loss(s.v, s.y))
     return with_dual(problem, new, conj)
