@@ -39,10 +39,13 @@ class Sampler:
     seed: int
     least: float = field(init=False)
     """The smallest positive probability."""
+    even: bool = field(init=False)
+    """All rows have the same probability."""
 
     def __post_init__(self) -> None:
         """Fill in what follows from p."""
         object.__setattr__(self, "least", float(self.p[self.p > 0].min()))
+        object.__setattr__(self, "even", bool((self.p == self.least).all()))
 
     def rows(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The rows of one pass."""
@@ -50,7 +53,7 @@ class Sampler:
         n = self.p.size
         if self.permuted:
             return np.asarray(rng.permutation(np.flatnonzero(self.p > 0)), dtype=np.int64)
-        if self.least == self.p.max() and (self.p > 0).all():
+        if self.even:
             return rng.integers(0, n, n, dtype=np.int64)
         edges = np.cumsum(self.p)
         drawn = np.searchsorted(edges, rng.random(n) * edges[-1], side="right")

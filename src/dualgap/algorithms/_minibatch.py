@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap.algorithms._randomised import checked
+from dualgap.algorithms._randomised import checked, sparse_lines
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -41,9 +41,7 @@ def minibatch_passes(algorithm: SPDC, problem: Problem, s: State) -> State:
             loss.code, loss.parameter, algorithm.dual_free, np.empty(x.size), step, drift,
         )  # fmt: skip
     else:
-        lines = np.zeros((problem.d + 1, 6))
-        for column, values in enumerate((s.x, s.xt, s.u)):
-            lines[: values.size, column] = values
+        lines = sparse_lines(problem.d, s.x, s.xt, s.u, width=6)
         l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
         l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
         C, H = power_tables(steps.tau, g.l2[: problem.d], -(-stream.size // m))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap._arrays import cache_lines
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
@@ -88,6 +89,22 @@ def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:
             f"algorithm={name!r} runs compiled kernels, which do not know loss="
             f"{problem.loss.name!r}; use a batch algorithm such as 'adf-bpd'."
         )
+
+
+def distinct_rows(problem: Problem, sampler: Sampler) -> int:
+    """1 if all rows have the same weight, probability and offset, else n.
+
+    Sparse kernels then read one entry of each instead of fetching one for every row.
+    """
+    return 1 if problem.uniform and sampler.even and problem.offset is None else problem.n
+
+
+def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
+    """Lines of d coordinates and one more for an intercept, with these first columns."""
+    lines = cache_lines(d + 1, width)
+    for k, values in enumerate(columns):
+        lines[: values.size, k] = values
+    return lines
 
 
 def start_estimate(problem: Problem) -> float:

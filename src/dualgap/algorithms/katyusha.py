@@ -31,7 +31,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
-from dualgap.algorithms.saga import sparse_lines
+from dualgap.algorithms._randomised import sparse_lines
 from dualgap.algorithms.svrg import Snapshots
 from dualgap.problem import Problem
 from dualgap.schedules import Steps

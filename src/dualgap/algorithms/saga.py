@@ -24,7 +24,13 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._randomised import Randomised, checked, randomised_start
+from dualgap.algorithms._randomised import (
+    Randomised,
+    checked,
+    distinct_rows,
+    randomised_start,
+    sparse_lines,
+)
 from dualgap.algorithms.spdc import power_tables, vector_passes
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -56,20 +62,14 @@ def saga_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
         l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
         l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
         C, H = power_tables(tau, g.l2[:d], stream.size)
+        few = distinct_rows(problem, sampler)
         saga_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-            problem.q, sampler.ratio, lines, y, tau, l1, l2, C, H, loss.code, loss.parameter,
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few], stream,
+            problem.q[:few], sampler.ratio[:few], lines, y, tau, l1, l2, C, H,
+            loss.code, loss.parameter,
         )  # fmt: skip
         x, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(2))
     return checked(problem, replace(s, t=s.t + 1, passes=s.passes + len(epochs), x=x, y=y, u=u))
-
-
-def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
-    """Lines of d coordinates and one more for an intercept, with these first columns."""
-    lines = np.zeros((d + 1, width))
-    for k, values in enumerate(columns):
-        lines[: values.size, k] = values
-    return lines
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,13 @@ from dualgap._types import Array
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._minibatch import minibatch_passes
-from dualgap.algorithms._randomised import Randomised, checked, randomised_start
+from dualgap.algorithms._randomised import (
+    Randomised,
+    checked,
+    distinct_rows,
+    randomised_start,
+    sparse_lines,
+)
 from dualgap.algorithms.bpd import (
     data_strong_convexity,
     oracle_strong_convexity,
@@ -56,7 +62,6 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
     assert s.xt is not None
     x, old, u, y = s.x.copy(), s.xt.copy(), s.u.copy(), s.y.copy()
     v = s.v.copy() if s.v is not None else np.zeros(0)
-    sigma = np.full(problem.n, s.steps.sigma)
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     g = problem.regularizer
     loss = problem.loss
@@ -64,20 +69,20 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
     if rows.dense is not None:
         shrink = 1.0 / (1.0 + tau * g.l2)
         spdc_dense(
-            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio, sigma,
-            x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
+            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
+            s.steps.sigma, x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
             loss.code, loss.parameter, dual_free,
         )  # fmt: skip
     else:
-        lines = np.zeros((problem.d + 1, 4))
-        for column, values in enumerate((x, old, u)):
-            lines[: values.size, column] = values
+        lines = sparse_lines(problem.d, x, old, u)
         l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
         l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
         C, H = power_tables(tau, g.l2[: problem.d], stream.size)
+        few = distinct_rows(problem, sampler)
         spdc_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-            problem.q, sampler.ratio, sigma, lines, y, v, tau, theta, l1, l2, C, H,
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few], stream,
+            problem.q[:few], sampler.ratio[:few], s.steps.sigma, lines, y, v, tau, theta,
+            l1, l2, C, H,
             loss.code, loss.parameter, dual_free,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))

@@ -25,8 +25,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._batch import with_dual
-from dualgap.algorithms._randomised import Randomised, randomised_start
-from dualgap.algorithms.saga import sparse_lines
+from dualgap.algorithms._randomised import Randomised, distinct_rows, randomised_start, sparse_lines
 from dualgap.algorithms.spdc import power_tables
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -89,7 +88,7 @@ class SVRG(Snapshots):
             return self.snapshot(problem, s, self._vector_loop(problem, s))
         from dualgap.kernels.svrg import svrg_csr, svrg_dense
 
-        ratio = self.sampler(problem).ratio
+        sampler = self.sampler(problem)
         stream = self.stream(problem, s)
         tau = s.steps.tau
         w = s.x.copy()
@@ -99,7 +98,7 @@ class SVRG(Snapshots):
         if rows.dense is not None:
             shrink = 1.0 / (1.0 + tau * g.l2)
             svrg_dense(
-                rows.dense, rows.constant, problem.b, offset, stream, ratio,
+                rows.dense, rows.constant, problem.b, offset, stream, sampler.ratio,
                 w, s.u, s.y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
             )  # fmt: skip
         else:
@@ -107,9 +106,11 @@ class SVRG(Snapshots):
             l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
             l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
             C, H = power_tables(tau, g.l2[:d], stream.size)
+            few = distinct_rows(problem, sampler)
             svrg_csr(
-                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-                ratio, lines, s.y, tau, l1, l2, C, H, loss.code, loss.parameter,
+                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few],
+                stream, sampler.ratio[:few], lines, s.y, tau, l1, l2, C, H,
+                loss.code, loss.parameter,
             )  # fmt: skip
             w = np.ascontiguousarray(lines[: problem.size, 0])
         return self.snapshot(problem, s, w)
