@@ -6,14 +6,13 @@ import hashlib
 import http.client
 import os
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
+from dualgap._files import replacing
 from dualgap.datasets._errors import DataError
 
 SILENCE = 20.0
@@ -67,20 +66,20 @@ def download(
         Seconds to wait for the next bytes, and for all of them.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _temporary(target) as part:
+    with replacing(target) as part:
         try:
             _fetch(url, part, largest, silence, time.monotonic() + patience)
         except (OSError, http.client.HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()  # it holds the connection
             raise DataError(f"{url} could not be downloaded: {reason}.") from None
         if checksum is not None:
             check_digest(part, checksum, f"what {url} sent")
         verify(part)
         # The checksum first: a file in its place always has one.
-        with _temporary(target) as note:
+        with replacing(sidecar(target)) as note:
             note.write_text(f"sha256:{digest(part, 'sha256')}\n")
-            note.replace(sidecar(target))
-        part.replace(target)
 
 
 def sidecar(path: Path) -> Path:
@@ -100,17 +99,6 @@ def check_digest(path: Path, expected: str, what: str) -> None:
     found = digest(path, algorithm)
     if found != wanted:
         raise DataError(f"{what} has the {algorithm} {found}, not the expected {wanted}.")
-
-
-@contextmanager
-def _temporary(target: Path) -> Iterator[Path]:
-    """A path beside the target that is gone at the end, unless it was moved."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _fetch(url: str, part: Path, largest: int, silence: float, deadline: float) -> None:

@@ -36,7 +36,7 @@ def name_of(path: str | Path) -> str:
 def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file ("-": standard input) for reading, decompressed."""
     if str(path) == STDIN:
-        with _decompressed(cast(io.BufferedReader, sys.stdin.buffer)) as stream:
+        with _decompressed(sys.stdin.buffer) as stream:
             yield stream
         return
     if Path(path).is_dir():
@@ -52,7 +52,8 @@ def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _decompressed(file: io.BufferedReader) -> Iterator[BinaryIO]:
+def _decompressed(raw: Any) -> Iterator[BinaryIO]:
+    file = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     head = file.peek(6)
     for magic, opener in OPENERS.items():
         if head.startswith(magic):

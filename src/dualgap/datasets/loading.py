@@ -44,15 +44,15 @@ class Dataset:
         What the set is: its own name where another one stands in for it, or the file's.
     source : str
         The file it was read from.
-    zero_based : bool
-        Whether the file counts columns from 0 (svmlight only; else True).
+    zero_based : bool or None
+        Whether an svmlight file counts columns from 0; None for other files.
     """
 
     A: Any
     b: Array
     name: str
     source: str
-    zero_based: bool = True
+    zero_based: bool | None = None
 
     def __iter__(self) -> Iterator[Any]:
         """A, then b."""
@@ -110,7 +110,7 @@ def load(
     if text != STDIN and not Path(text).exists():
         known = ", ".join(NAMED_SETS)
         raise DataError(f"{text!r} is neither a file nor a known data set ({known}).")
-    kind = _format(text, format)
+    kind = format_of(text, format)
     if kind != "svmlight" and (n_features is not None or zero_based is not None):
         raise DataError(f"n_features and zero_based are for svmlight files, not for {kind}.")
     if kind != "csv" and target is not None:
@@ -126,7 +126,8 @@ def load(
     return Dataset(A, b, PurePath(name).name, name)
 
 
-def _format(path: str, given: str | None) -> str:
+def format_of(path: str, given: str | None = None) -> str:
+    """The format of a file: as given, or by its ending."""
     if given is not None:
         known = {kind: kind for kind in ("svmlight", *FORMATS.values())}
         return lookup("format", given, known)
@@ -144,10 +145,10 @@ def _named(named: NamedSet, data_folder: str | Path | None, allow_download: bool
         for candidate in (named, NAMED_SETS.get(named.stand_in or "")):
             found = candidate and _in_folder(candidate, Path(folder))
             if candidate and found:
-                return _read(candidate, found, str(found), _format(found.name, None))
+                return _read(candidate, found, str(found), format_of(found.name))
     if named.url is None:
         raise DataError(f"{named.name} has no public home; put its file into the data folder.")
-    kind = _format(named.url, None)
+    kind = format_of(named.url)
     cached = cache_folder() / PurePath(named.url).name
     where = f"put its file into a folder and name that by DUALGAP_DATA, or get it from {named.url}"
     if not cached.exists():
@@ -188,7 +189,7 @@ def _read(named: NamedSet, path: Path, source: str, kind: str) -> Dataset:
     content = named.content
     if kind == "arff":
         table, b = load_arff(path)
-        A, zero_based = sp.csr_array(table), True
+        A, zero_based = sp.csr_array(table), None
     else:
         A, b, zero_based = load_svmlight(path, n_features=content.columns, zero_based=False)
     found = (A.shape, A.count_nonzero(), (float(b.min()), float(b.max())))

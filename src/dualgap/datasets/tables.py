@@ -77,12 +77,11 @@ def load_npz(path: str | Path) -> tuple[Any, Array]:
     and ``shape`` in place of ``A``.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise DataError(f"{path} holds one array; an npz archive with A and b is needed.")
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it holds a single array")
             arrays = {key: archive[key] for key in archive.files}
-    except DataError:
-        raise
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} cannot be read as an npz archive: {error}") from None
     b = arrays.get("b", arrays.get("y"))

@@ -205,10 +205,10 @@ def parse(
     """Read whole lines from text[state[POSITION]:end], which ends with a newline.
 
     Arrays must have room for the entries and rows that the text can hold, and the text for three
-    bytes more than it uses. An index may be at most ``limit``. Numbers that `nearest` cannot decide are
-    listed in ``postponed`` as (slot, start, end, line), slot -1 - i for target i. When that list is
-    full, or an index does not fit the type of ``indices``, parse stops before the line, to be
-    called again. At an error POSITION is where the offending token starts, and LINE its line.
+    bytes more than it uses. An index may be at most ``limit``. Numbers that `nearest` cannot decide
+    are listed in ``postponed`` as (slot, start, end, line), slot -1 - i for target i. When that
+    list is full, or an index does not fit the type of ``indices``, parse stops before the line, to
+    be called again. At an error POSITION is where the offending token starts, and LINE its line.
     """
     at = state[POSITION]
     while at < end:
