@@ -17,7 +17,7 @@ from dualgap._files import replacing
 from dualgap._types import Array
 from dualgap.cli.manners import to_json
 from dualgap.datasets import Dataset
-from dualgap.losses import LOSSES, Loss
+from dualgap.losses import LOSSES, Loss, Multinomial
 from dualgap.losses._base import MarginLoss
 
 FORMAT, VERSION = "dualgap model", 1
@@ -63,7 +63,7 @@ class Model:
         return {
             "formula": OBJECTIVE,
             "loss": self.loss.name,
-            "loss_parameter": self.loss.parameter if fields(self.loss) else None,
+            "loss_parameter": self.loss.parameter if has_parameter(self.loss) else None,
             "l1": self.l1,
             "l2": self.l2,
             "fit_intercept": self.fit_intercept,
@@ -115,12 +115,17 @@ class Model:
             part.write_text(self.to_json(result) + "\n", encoding="utf-8")
 
 
+def has_parameter(loss: Loss) -> bool:
+    """Whether the loss has an option that is a number (the classes of a multinomial are labels)."""
+    return bool(fields(loss)) and not loss.is_vector
+
+
 def make_loss(name: str, parameter: float | None) -> Loss:
     """The loss of this name, with its option."""
     loss = dualgap.losses.as_loss(name)
     if parameter is None:
         return loss
-    if not fields(loss):
+    if not has_parameter(loss):
         raise ValueError(f"loss_parameter={parameter:g}: the loss {loss.name!r} takes none.")
     make: Any = type(loss)
     made: Loss = make(parameter)
@@ -240,7 +245,9 @@ def _checked(content: dict[str, Any]) -> Model:
     x, y = _array("x", content["x"]), _array("y", content["y"])
     intercept = _array("intercept", content["intercept"])
     based = content["zero_based"]
-    tail = (len(labels),) if loss.is_vector and labels is not None else ()
+    tail: tuple[int, ...] = ()
+    if loss.is_vector and labels is not None:
+        loss, tail = Multinomial(classes=len(labels)), (len(labels),)
     for name, array, shape in (
         ("x", x, (content["features"], *tail)),
         ("y", y, (content["rows"], *tail)),
