@@ -9,21 +9,12 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_diabetes
-from typer.testing import CliRunner
 
 import dualgap
 from dualgap.algorithms import AdaBPD
-from dualgap.cli.app import app
 from dualgap.cli.model import load_model
 
-CONVERGED, BAD_INPUT, NOT_CONVERGED = 0, 2, 3
-
-
-def run(*arguments, stdin=None):
-    done = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
+from .runner import BAD_INPUT, CONVERGED, NOT_CONVERGED, run
 
 
 @pytest.fixture(scope="module")

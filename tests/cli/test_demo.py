@@ -7,7 +7,8 @@ import pytest
 
 import dualgap
 from dualgap.cli import demonstration
-from tests.cli.test_commands import BAD_INPUT, CONVERGED, NOT_CONVERGED, run
+
+from .runner import BAD_INPUT, CONVERGED, NOT_CONVERGED, run
 
 
 def test_the_demonstration_certifies_everything(tmp_path):
