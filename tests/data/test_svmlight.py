@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import sys
 import tracemalloc
 
@@ -120,6 +121,61 @@ def test_blocks_do_not_show(monkeypatch, block, postponed):
     assert (A.indices == C.indices).all() and (A.indptr == C.indptr).all()
     theirs, targets = load_svmlight_file(io.BytesIO(text.encode()))
     assert same_bits(A.data, theirs.data) and same_bits(b, targets)
+
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def plain_number(token):
+    if not NUMBER.fullmatch(token) or not np.isfinite(float(token)):
+        raise ValueError(token)
+    return float(token)
+
+
+def plain_rows(text):
+    """The format in plain Python: a list of (target, {index: value}); ValueError at a fault."""
+    rows = []
+    for line in text.split("\n"):
+        tokens = [t for t in re.split(r"[ \t\r]+", line.partition("#")[0]) if t]
+        if not tokens:
+            continue
+        target, entries = plain_number(tokens[0]), {}
+        features = tokens[1:]
+        if features and features[0].startswith("qid:"):
+            plain_number(features.pop(0)[4:])
+        for token in features:
+            index, colon, value = token.partition(":")
+            if not (colon and re.fullmatch(r"\d{1,18}", index, re.ASCII)):
+                raise ValueError(token)
+            if entries and int(index) <= max(entries):
+                raise ValueError(token)
+            entries[int(index)] = plain_number(value)
+        rows.append((target, entries))
+    if not rows:
+        raise ValueError("empty")
+    return rows
+
+
+WORDS = ["1 ", "2:3 ", "4:-.5", " 7:1e2", "\n", "#", "qid:1 ", " ", "\t", "\r\n", "0:", "-", "+1"]
+pieces = st.sampled_from([*WORDS, "\n", *"0123456789:.eqidnax"])
+
+
+@settings(STABLE, max_examples=1000)
+@given(text=st.lists(pieces, max_size=12).map("".join))
+def test_any_text_is_read_as_plain_python_reads_it(text):
+    try:
+        expected = plain_rows(text)
+    except ValueError:
+        with pytest.raises(DataError, match=r"line \d+: "):
+            read(text)
+        return
+    A, b = read(text)
+    assert b.tolist() == [target for target, _ in expected]
+    first = 0 if any(0 in entries for _, entries in expected) else 1
+    for i, (_, entries) in enumerate(expected):
+        part = slice(A.indptr[i], A.indptr[i + 1])
+        found = zip((A.indices[part] + first).tolist(), A.data[part].tolist(), strict=True)
+        assert dict(found) == entries
 
 
 # ---- the format ----
