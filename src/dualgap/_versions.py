@@ -14,6 +14,7 @@ DEPENDENCIES = (
     "threadpoolctl",
     "matplotlib",
     "rich",
+    "typer",
 )
 
 
