@@ -123,6 +123,7 @@ def solve_problem(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
     chosen = with_options(as_algorithm(algorithm, problem), adapt=adapt, mu=mu, schedule=schedule)
+    chosen = chosen.aiming_at(tol)
     if random_state is not None and isinstance(chosen, Randomised):
         chosen = with_options(chosen, seed=given.seed(random_state))
     auto = isinstance(algorithm, str) and algorithm.strip().lower() == "auto"

@@ -14,14 +14,17 @@ from dualgap.algorithms.bpd import BPD, OptBPD
 from dualgap.algorithms.df_bpd import DFBPD
 from dualgap.algorithms.df_spdc import DFSPDC, OptDFSPDC
 from dualgap.algorithms.katyusha import Katyusha
+from dualgap.algorithms.newton import Newton
 from dualgap.algorithms.saga import SAGA
+from dualgap.algorithms.sdca import SDCA
 from dualgap.algorithms.spdc import SPDC, OptSPDC
 from dualgap.algorithms.svrg import SVRG
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
-ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED)}
+BEYOND = (Newton, SDCA)
+ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED, *BEYOND)}
 
 __all__ = [
     "ADFBPD",
@@ -32,12 +35,14 @@ __all__ = [
     "DFBPD",
     "DFSPDC",
     "SAGA",
+    "SDCA",
     "SPDC",
     "SVRG",
     "AdaBPD",
     "AdaSPDC",
     "Algorithm",
     "Katyusha",
+    "Newton",
     "OptBPD",
     "OptDFSPDC",
     "OptSPDC",

@@ -37,6 +37,10 @@ class Algorithm(ABC):
             value = lookup("schedule", schedule, {"theorem": "theorem"})
             object.__setattr__(self, "schedule", value)
 
+    def aiming_at(self, tol: float) -> Algorithm:
+        """The same algorithm, told the relative gap that is wanted; most need not know."""
+        return self
+
     @property
     def passes_per_step(self) -> float:
         """Passes that one step takes."""

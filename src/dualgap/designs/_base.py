@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
+
+BLAS3_GAIN = 5.0
+"""How much faster a multiplication is in a product of matrices than with a vector."""
 
 
 class Rows(NamedTuple):
@@ -34,6 +37,8 @@ class Design(ABC):
     """A matrix A of n rows (samples) and d columns (features)."""
 
     shape: tuple[int, int]
+    is_sparse: bool = False
+    """Whether `rows` are sparse: for those who choose between kernels, never for algorithms."""
 
     @abstractmethod
     def matvec(self, x: Array) -> Array:
@@ -44,8 +49,8 @@ class Design(ABC):
         """A' r; r may be a matrix, one column per product."""
 
     @abstractmethod
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2 for every row."""
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """|a_i|^2 for every row, or sum_j weights_j a_ij^2."""
 
     @abstractmethod
     def column_norms_sq(self, weights: Array) -> Array:
@@ -64,12 +69,34 @@ class Design(ABC):
         """The data laid out by rows, for kernels; at most one re-laid copy, kept."""
 
     def gram(self, weights: Array) -> Array:
-        """A' diag(weights) A, d x d, accumulated over blocks in a fixed order."""
+        """A' diag(weights) A, d x d, weights >= 0, accumulated over blocks in a fixed order."""
         d = self.shape[1]
         total = np.zeros((d, d))
+        root = np.sqrt(weights)
         for rows, block in self.blocks(max(256, d)):
-            total += block.T @ (weights[rows, None] * block)
+            scaled = root[rows, None] * block
+            total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
         return total
+
+    def outer(self, weights: Array) -> Array:
+        """A diag(weights) A', n x n, weights >= 0; for few rows."""
+        whole = np.concatenate([block for _, block in self.blocks(max(256, self.shape[1]))])
+        whole *= np.sqrt(weights)
+        return np.asarray(whole @ whole.T)
+
+    @abstractmethod
+    def take(self, rows: Mask) -> Design:
+        """Some of the rows, copied."""
+
+    @property
+    def nonzeros(self) -> int:
+        """Entries that a product touches."""
+        return self.shape[0] * self.shape[1]
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """What `gram` (or `outer`) costs, in multiplications of a product with a vector."""
+        n, d = self.shape
+        return n * d * min(n, d) / 2.0 / BLAS3_GAIN
 
 
 def block_rows(columns: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.designs._base import Design, Rows, block_rows
 
 
@@ -34,11 +34,14 @@ class DenseDesign(Design):
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """|a_i|^2, or sum_j weights_j a_ij^2."""
         out = np.empty(self.shape[0])
         for rows, block in self.blocks(block_rows(self.shape[1])):
-            np.einsum("ij,ij->i", block, block, out=out[rows])
+            if weights is None:
+                np.einsum("ij,ij->i", block, block, out=out[rows])
+            else:
+                np.matmul(block * block, weights, out=out[rows])
         return out
 
     def column_norms_sq(self, weights: Array) -> Array:
@@ -59,6 +62,10 @@ class DenseDesign(Design):
         for start in range(0, self.shape[0], rows):
             at = slice(start, min(start + rows, self.shape[0]))
             yield at, self.A[at].astype(np.float64, copy=False)
+
+    def take(self, rows: Mask) -> DenseDesign:
+        """Some of the rows."""
+        return DenseDesign(self.A[rows])
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r in one sweep."""

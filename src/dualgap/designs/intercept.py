@@ -7,12 +7,13 @@ far from 1. A power of two, so that c and x_last differ by no rounding.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.designs._base import Design, Rows
 
 
@@ -29,6 +30,7 @@ class InterceptDesign(Design):
 
     def __init__(self, base: Design, weights: Array) -> None:
         self.base = base
+        self.is_sparse = base.is_sparse
         self.shape = (base.shape[0], base.shape[1] + 1)
         mean_square = float(weights @ base.row_norms_sq()) / base.shape[1]
         self.scale = 2.0 ** round(0.5 * math.log2(mean_square)) if mean_square > 0 else 1.0
@@ -43,9 +45,11 @@ class InterceptDesign(Design):
             return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2 + s^2."""
-        return self.base.row_norms_sq() + self.scale**2
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """|a_i|^2 + s^2, weighted if asked for."""
+        if weights is None:
+            return self.base.row_norms_sq() + self.scale**2
+        return np.asarray(self.base.row_norms_sq(weights[:-1]) + weights[-1] * self.scale**2)
 
     def column_norms_sq(self, weights: Array) -> Array:
         """The base's, and s^2 sum weights."""
@@ -59,6 +63,26 @@ class InterceptDesign(Design):
     def rows(self) -> Rows:
         """The base's rows; kernels append the constant themselves."""
         return self.base.rows()._replace(constant=self.scale)
+
+    def take(self, rows: Mask) -> InterceptDesign:
+        """Some of the rows, with the same constant."""
+        out = copy.copy(self)
+        out.base = self.base.take(rows)
+        out.shape = (out.base.shape[0], self.shape[1])
+        return out
+
+    def outer(self, weights: Array) -> Array:
+        """The base's, plus a constant."""
+        return np.asarray(self.base.outer(weights[:-1]) + weights[-1] * self.scale**2)
+
+    @property
+    def nonzeros(self) -> int:
+        """The base's and the constant column."""
+        return self.base.nonzeros + self.shape[0]
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """The base's."""
+        return self.base.gram_multiplications(columns)
 
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.designs._base import Design, Rows
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
@@ -19,6 +19,8 @@ PIECE_NONZEROS = 1 << 17
 
 class SparseDesign(Design):
     """A sparse matrix; never made dense but for the blocks of a Gram matrix."""
+
+    is_sparse = True
 
     def __init__(self, A: Any) -> None:
         self.A = A
@@ -36,9 +38,9 @@ class SparseDesign(Design):
         """A' r."""
         return _sum(self._pieces_T, r) if self._rows else _stack(self._pieces_T, r)
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
-        return self._squares(1)
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """|a_i|^2, or sum_j weights_j a_ij^2."""
+        return self._squares(1, weights)
 
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
@@ -49,7 +51,8 @@ class SparseDesign(Design):
         values *= values
         squares = _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
         if axis == 1:
-            return np.asarray(squares.sum(axis=1)).reshape(-1)
+            total = squares.sum(axis=1) if weights is None else squares @ weights
+            return np.asarray(total).reshape(-1)
         assert weights is not None
         return np.asarray(squares.T @ weights).reshape(-1)
 
@@ -75,6 +78,26 @@ class SparseDesign(Design):
         """A' diag(weights) A: a sparse product, dense only in the result."""
         weighted = sp.diags_array(weights) @ self.A
         return np.asarray((self.A.T @ weighted).toarray(), dtype=np.float64)
+
+    def outer(self, weights: Array) -> Array:
+        """A diag(weights) A': a sparse product, dense only in the result."""
+        weighted = self.A @ sp.diags_array(weights)
+        return np.asarray((weighted @ self.A.T).toarray(), dtype=np.float64)
+
+    def take(self, rows: Mask) -> SparseDesign:
+        """Some of the rows, as CSR."""
+        return SparseDesign(self._by_rows()[rows])
+
+    @property
+    def nonzeros(self) -> int:
+        """Stored entries."""
+        return int(self.A.nnz)
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """Pairs of entries in a row (in a column for `outer`)."""
+        A = self._by_rows()
+        counts = np.diff(A.indptr) if columns else np.bincount(A.indices, minlength=self.shape[1])
+        return float(np.square(counts.astype(np.float64)).sum())
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""
