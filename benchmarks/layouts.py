@@ -23,14 +23,15 @@ from benchmarks.randomised import data, median_passes
 from benchmarks.timing import best_of
 from dualgap import algorithms as alg
 from dualgap._arrays import cache_lines
-from dualgap._jit import kernel, prefetch, scalar
+from dualgap._jit import inlined, kernel, prefetch
 from dualgap.algorithms.spdc import power_tables
+from dualgap.kernels.scalar import fetch_row
 
 TAU, SIGMA, THETA = 0.5, 0.01, 0.9
 """Steps do not matter to the clock."""
 
 
-@scalar
+@inlined
 def dual_step(v, y, b, k, z):
     """v_k <- (v_k + sigma z)/(1 + sigma), y_k <- phi'(v_k); how far y_k moved."""
     v[k] = (v[k] + SIGMA * z) / (1.0 + SIGMA)
@@ -43,23 +44,16 @@ def dual_step(v, y, b, k, z):
 # ---- sparse: a coordinate is brought up to date when a row touches it ----
 
 
-@scalar
-def fetch(data, indices, indptr, k):
-    """Ask for row k, and do not wait for it."""
-    for p in range(indptr[k], indptr[k + 1], 8):
-        prefetch(data, p)
-        prefetch(indices, p)
-
-
 @kernel
 def in_lines(data, indices, indptr, rows, b, y, v, state, C, H, ahead):
     """x, x_old, u and the time of the last update of a coordinate side by side."""
     for t in range(rows.size):
         k = rows[t]
         if ahead and t + 1 < rows.size:
-            fetch(data, indices, indptr, rows[t + 1])
-            prefetch(v, rows[t + 1])
-            prefetch(y, rows[t + 1])
+            following = rows[t + 1]
+            fetch_row(data, indices, indptr[following], indptr[following + 1])
+            prefetch(v, following)
+            prefetch(y, following)
         z = 0.0
         for p in range(indptr[k], indptr[k + 1]):
             j = np.uintp(indices[p])
@@ -88,9 +82,10 @@ def in_arrays(data, indices, indptr, rows, b, y, v, x, old, u, last, C, H, ahead
     for t in range(rows.size):
         k = rows[t]
         if ahead and t + 1 < rows.size:
-            fetch(data, indices, indptr, rows[t + 1])
-            prefetch(v, rows[t + 1])
-            prefetch(y, rows[t + 1])
+            following = rows[t + 1]
+            fetch_row(data, indices, indptr[following], indptr[following + 1])
+            prefetch(v, following)
+            prefetch(y, following)
         z = 0.0
         for p in range(indptr[k], indptr[k + 1]):
             j = np.uintp(indices[p])
