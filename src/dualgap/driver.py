@@ -122,12 +122,12 @@ def solve_problem(
         n_threads = check.integer("n_threads", n_threads)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
-    chosen = with_options(as_algorithm(algorithm, problem), adapt=adapt, mu=mu, schedule=schedule)
+    before = problem.constants.passes
+    chosen, notes = as_algorithm(algorithm, problem)
+    chosen = with_options(chosen, adapt=adapt, mu=mu, schedule=schedule)
     chosen = chosen.aiming_at(tol)
     if random_state is not None and isinstance(chosen, Randomised):
         chosen = with_options(chosen, seed=given.seed(random_state))
-    auto = isinstance(algorithm, str) and algorithm.strip().lower() == "auto"
-    notes = [f"auto chose {chosen.name}."] if auto else []
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(
             "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
@@ -135,12 +135,12 @@ def solve_problem(
     start_x, start_y = given.starting_points(problem, x0, y0)
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        before = problem.constants.passes
         if state is None:
             begun = chosen.start(problem, start_x, start_y)
             state, notes = begun.state, notes + begun.notes
         else:
             given.check_state(problem, chosen, state)
+        chosen.prepare(problem, state)
         setup = Setup(problem.constants.passes - before, time.perf_counter() - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
         run = _Run(problem, chosen, tol, max_passes, began, seconds, callback, line)
@@ -198,7 +198,7 @@ class _Run:
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
         """Iterate until judged."""
         last = s.passes + self.max_passes
-        s = replace(s, incumbent=_better(s))
+        s = replace(s, budget=last, incumbent=_better(s))
         self.improved = (math.inf, s.t)
         try:
             status = self._record(s) or self._judge(s)

@@ -39,6 +39,8 @@ class State:
         Passes over the data that they took.
     check_passes : float
         Passes for what is computed between them: products for P, sums anew.
+    budget : float
+        The passes at which this call will end: for steps whose cost varies.
     x, y : array
         The primal point (with the intercept) and the dual point.
     z, zt : array
@@ -85,6 +87,7 @@ class State:
     residual: float = np.inf
     smoothness: float = 1.0
     check_passes: float = 0.0
+    budget: float = np.inf
     v: Array | None = None
     xt: Array | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)

@@ -144,8 +144,9 @@ class _System:
             self.rho0 = self.rho
         if not self.rho > 0.0:
             self.solved = True
-        done = 0
-        while not self.solved and done < CHUNK:
+        # The iterates do not depend on where the chunks end.
+        done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
+        while not self.solved and done < most:
             assert self.p is not None
             Ap = design.matvec(self.p)
             Hp = design.rmatvec(weighted(Ap)) + self.l2 * self.p
@@ -184,7 +185,7 @@ class _System:
             return 1.0, problem.design, lambda D: q * apply(D)
         w = (problem.q * problem.loss.hess(z, problem.b))[self.rows]
         share = float(np.count_nonzero(self.rows)) / problem.n
-        self._pay(share)
+        self.passes += share
         return share, problem.design.take(self.rows), lambda D: w * D
 
     def _pay(self, passes: float) -> None:

@@ -19,9 +19,11 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._randomised import Randomised, checked, randomised_start
+from dualgap.algorithms._batch import with_dual
+from dualgap.algorithms._randomised import Randomised, passes_and_check, randomised_start
 from dualgap.algorithms.bpd import require_dual_prox
 from dualgap.problem import Problem
+from dualgap.sampling import Rows
 from dualgap.schedules import Steps
 from dualgap.state import State
 
@@ -55,15 +57,19 @@ class SDCA(Randomised):
                 "have; use 'adf-spdc' or 'auto'."
             )
         s = randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False)
-        return Start(checked(problem, replace(s, x=problem.regularizer.dual_x(-s.u))))
+        x = problem.regularizer.dual_x(-s.u)
+        z = problem.predict(x)
+        s = replace(s, x=x, z=z, zt=z, primal=problem.primal(x, z))
+        return Start(with_dual(problem, s))
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
+        return passes_and_check(self, problem, s)
+
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Line 2 for each row of the stream."""
         from dualgap.kernels.sdca import sdca_csr, sdca_dense
 
-        sampler = self.sampler(problem)
-        epochs = range(int(s.passes), int(s.passes) + self.check_every)
-        stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
         g, loss, rows = problem.regularizer, problem.loss, problem.design.rows()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
         w, y, rho = -s.u, s.y.copy(), self._reach(problem)
@@ -79,8 +85,7 @@ class SDCA(Randomised):
                 rows.data, rows.indices, rows.indptr, problem.b, offset, stream, problem.q, rho,
                 w, y, g.l1[:few], inverse_l2[:few], g.has_l1, loss.code, loss.parameter,
             )  # fmt: skip
-        new = replace(s, t=s.t + 1, passes=s.passes + len(epochs), x=g.dual_x(w), y=y, u=-w)
-        return checked(problem, new)
+        return replace(s, x=g.dual_x(w), y=y, u=-w)
 
     def _reach(self, problem: Problem) -> Array:
         """rho_k = q_k sum_j a_kj^2/l2_j."""
