@@ -4,7 +4,8 @@
   formula: they take any regulariser.
 - No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss: `sdca`; a few passes are
   enough.
-- No l1 otherwise: `newton`, which takes care of the conditioning.
+- No l1 otherwise: `newton`, which takes care of the conditioning, for losses with a smooth second
+  derivative; for hinges and Huber the batch methods as above.
 
 No choice reads a clock, so a run can be repeated bit for bit. Newton switches in flight, from
 conjugate gradients to a factorisation, when that is the cheaper way by then.
@@ -34,4 +35,7 @@ def choose(problem: Problem) -> tuple[Algorithm, str]:
             kappa = problem.constants.R.value**2 / (loss.gamma * strong)
             if kappa <= problem.n:
                 return SDCA(), f"the condition number {kappa:.2g} is below n"
-    return Newton(), "smooth, and Newton steps need no scaling"
+    if loss.is_quadratic or loss.is_self_concordant or loss.is_vector or loss.delta > 0.0:
+        return Newton(), "smooth, and Newton steps need no scaling"
+    by_formula = loss.has_dual_prox and not loss.prox_is_iterative
+    return (AdaBPD() if by_formula else ADFBPD()), "the loss has kinks in its slope"

@@ -75,8 +75,8 @@ class Newton(Algorithm):
         return replace(self, tol=tol)
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """There are none."""
-        return Steps(math.nan, math.nan, math.nan)
+        """There are none to choose."""
+        return Steps(1.0, 1.0, 0.0)
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""

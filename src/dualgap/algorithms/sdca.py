@@ -45,8 +45,8 @@ class SDCA(Randomised):
     name: ClassVar[str] = "sdca"
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """There are none."""
-        return Steps(math.nan, math.nan, math.nan)
+        """There are none to choose."""
+        return Steps(1.0, 1.0, 0.0)
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """y from y0, or phi'(A x0), or the loss's start; x follows from it."""
