@@ -140,6 +140,7 @@ def solve_problem(
             state, notes = begun.state, notes + begun.notes
         else:
             given.check_state(problem, chosen, state)
+        chosen.prepare(problem, state)
         setup = Setup(problem.constants.passes - before, time.perf_counter() - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
         run = _Run(problem, chosen, tol, max_passes, began, seconds, callback, line)

@@ -13,7 +13,7 @@ from dualgap.trace import Trace
 
 
 class Setup(NamedTuple):
-    """What was spent before the first iteration (constants, factorisations)."""
+    """What was spent before the first iteration (constants, factorisations, loading kernels)."""
 
     passes: float
     seconds: float

@@ -19,6 +19,9 @@ from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.problem import Problem
 
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+"""Numbers of rows, in the order in which they are visited."""
+
 NAMES = {
     "uniform": "with replacement, p_i = q_i: uniform without weights (the paper's)",
     "permuted": "every row once a pass, in random order",
@@ -47,7 +50,7 @@ class Sampler:
         object.__setattr__(self, "least", float(self.p[self.p > 0].min()))
         object.__setattr__(self, "even", bool((self.p == self.least).all()))
 
-    def rows(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def rows(self, epoch: int) -> Rows:
         """The rows of one pass."""
         rng = np.random.default_rng([self.seed, epoch])
         n = self.p.size

@@ -46,6 +46,9 @@ class Algorithm(ABC):
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration."""
 
+    def prepare(self, problem: Problem, s: State) -> None:  # noqa: B027 - most need nothing
+        """Pay now what the first step would otherwise pay once, such as loading kernels."""
+
     @abstractmethod
     def step(self, problem: Problem, s: State) -> State:
         """One iteration of a batch method, or a few passes of a randomised one."""

@@ -7,6 +7,7 @@ A x, which gives P(x) and feeds the adaptation. The check visits the rows too an
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
 from dualgap.problem import Problem
-from dualgap.sampling import Sampler, make_sampler
+from dualgap.sampling import Rows, Sampler, make_sampler
 from dualgap.state import State
 
 EPOCHS = 2
@@ -57,6 +58,19 @@ class Randomised(Algorithm):
     def passes_per_step(self) -> float:
         """Passes of one step."""
         return float(self.check_every)
+
+    def stream(self, problem: Problem, s: State) -> Rows:
+        """The rows that the next step visits."""
+        sampler, first = self.sampler(problem), int(s.passes)
+        return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
+
+    @abstractmethod
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """The points after one update for each row of the stream; nothing else is counted."""
+
+    def prepare(self, problem: Problem, s: State) -> None:
+        """Compile the kernel or load it from the cache: run it over no rows."""
+        self.visit(problem, s, np.zeros(0, dtype=np.int64))
 
     def sampler(self, problem: Problem) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
@@ -130,8 +144,10 @@ def randomised_start(
     return replace(state, xt=state.x)
 
 
-def checked(problem: Problem, s: State) -> State:
-    """P and D after a few passes: one product with A, and now and then one with A'."""
+def passes_and_check(algorithm: Randomised, problem: Problem, s: State) -> State:
+    """A few passes; then P and D: one product with A, and now and then one with A'."""
+    s = algorithm.visit(problem, s, algorithm.stream(problem, s))
+    s = replace(s, t=s.t + 1, passes=s.passes + algorithm.check_every)
     z = problem.predict(s.x)
     cost = 1.0
     u = s.u
