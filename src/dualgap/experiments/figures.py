@@ -1,0 +1,227 @@
+"""The pictures: the paper's panels in the paper's order, in colours that all eyes can tell apart.
+
+Colours are those of Okabe & Ito; markers and line styles repeat what the colours say. Solid lines
+with markers are our default steps (median over seeds, the band from the least to the largest),
+thin dashed ones the theorems' steps.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dualgap.experiments import contenders as who
+from dualgap.experiments.contenders import DEFAULT, THEOREM, Contender
+from dualgap.experiments.curves import Curve
+from dualgap.experiments.plan import Panel
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a contender is drawn; the curvature rule has filled markers and a thicker line."""
+
+    colour: str
+    marker: str
+    filled: bool = False
+
+
+STYLES = {
+    who.AG: Style(BLUE, "o"),
+    who.BPD: Style(GREEN, "v"),
+    who.OPT_BPD: Style(BLACK, "D"),
+    who.ADA_BPD: Style(ORANGE, "s"),
+    who.ADA_BPD_CURVATURE: Style(VERMILION, "*", True),
+    who.SVRG: Style(SKY, "o"),
+    who.SAGA: Style(BLUE, "X"),
+    who.KATYUSHA: Style(ORANGE, "^"),
+    who.SPDC: Style(GREEN, "v"),
+    who.DF_SPDC: Style(BLACK, "D"),
+    who.ADA_SPDC: Style(PURPLE, "s"),
+    who.ADA_SPDC_CURVATURE: Style(PURPLE, "P", True),
+    who.ADF_SPDC: Style(VERMILION, "p"),
+    who.ADF_SPDC_CURVATURE: Style(VERMILION, "*", True),
+    who.OPT_DF_SPDC: Style(GREY, "d"),
+}
+BOTTOM = 1e-10
+"""Where the axes end."""
+
+CAPTIONS = {
+    1: "Batch algorithms, ridge regression (the paper's Figure 1)",
+    2: "Randomised algorithms, ridge regression (the paper's Figure 2)",
+    3: "Randomised algorithms, logistic regression (the paper's Figure 3)",
+    4: "Beyond the paper: no regulariser, λ = 0, least squares",
+}
+
+Drawn = list[tuple[Panel, dict[tuple[Contender, str], Curve]]]
+
+
+def pyplot() -> Any:
+    """Import matplotlib, without a display, or say what to install."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError(
+            "The paper's figures are drawn with matplotlib; install the extra dualgap[plot]."
+        ) from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
+def figure(number: int, drawn: Drawn) -> dict[str, bytes]:
+    """One figure as PNG and SVG."""
+    plt = pyplot()
+    rows = max(1, -(-len(drawn) // 3))
+    with plt.rc_context(
+        {"font.size": 9, "axes.titlesize": 10, "svg.hashsalt": "dualgap", "svg.fonttype": "path"}
+    ):
+        fig, axes = plt.subplots(
+            rows, 3, figsize=(13.0, 3.9 * rows + 1.0), squeeze=False, layout="constrained"
+        )
+        for axis, (panel, curves) in zip(axes.flat, drawn, strict=False):
+            _draw_panel(axis, panel, curves)
+        for axis in axes.flat[len(drawn) :]:
+            axis.set_axis_off()
+        for row in axes:
+            row[0].set_ylabel("Primal optimality gap\n(P(x) − P*) / (P(0) − P*)")
+        _legend(fig, drawn)
+        out = {}
+        for form in ("png", "svg"):
+            buffer = io.BytesIO()
+            metadata = {"Date": None} if form == "svg" else {"Software": None}
+            fig.savefig(buffer, format=form, dpi=130, metadata=metadata)
+            out[form] = buffer.getvalue()
+        plt.close(fig)
+    return out
+
+
+def _draw_panel(axis: Any, panel: Panel, curves: dict[tuple[Contender, str], Curve]) -> None:
+    for place, contender in enumerate(panel.lines):
+        style = STYLES[contender]
+        for steps in contender.step_sizes:
+            c = curves[contender, steps]
+            # Never below what the axes show, which is above the floor of the reference.
+            middle = _visible(c.median)
+            if steps == THEOREM:
+                axis.semilogy(c.passes, middle, color=style.colour, linewidth=0.8, linestyle="--")
+                continue
+            low, high = c.gaps.min(axis=0), c.gaps.max(axis=0)
+            axis.fill_between(
+                c.passes, np.maximum(low, BOTTOM / 10), high, color=style.colour, alpha=0.18, lw=0
+            )
+            axis.semilogy(
+                c.passes,
+                middle,
+                color=style.colour,
+                linewidth=2.0 if style.filled else 1.4,
+                marker=style.marker,
+                markersize=7 if style.marker in "*P" else 5,
+                markerfacecolor=style.colour if style.filled else "white",
+                markevery=_marks(c, place, panel.limit),
+                zorder=3 if style.filled else 2,
+            )
+    for level in (1e-3, 1e-6, 1e-9):
+        axis.axhline(level, color="0.8", linewidth=0.7, zorder=0)
+    axis.set_title(panel.title)
+    axis.set_xlabel("Number of passes")
+    axis.set_ylim(BOTTOM, 2.0)
+    axis.set_xlim(0, _right(panel, curves))
+    axis.set_yticks([10.0**-k for k in range(0, 11, 2)])
+    axis.grid(axis="x", color="0.93")
+    axis.set_axisbelow(True)
+
+
+def _visible(gaps: Any) -> Any:
+    """Up to the first look at which the run is off the axes, and no further."""
+    below = np.flatnonzero(gaps <= BOTTOM)
+    out = gaps.copy()
+    if below.size:
+        out[below[0] + 1 :] = np.nan
+    return out
+
+
+def _right(panel: Panel, curves: dict[tuple[Contender, str], Curve]) -> float:
+    """The axes end where the last of the lines does."""
+    ends = []
+    for (contender, _), c in curves.items():
+        if contender in panel.lines:
+            below = np.flatnonzero(c.median <= BOTTOM)
+            ends.append(float(c.passes[below[0]]) if below.size else panel.limit)
+    return max(ends) * 1.02
+
+
+def _marks(c: Curve, place: int, limit: float) -> tuple[int, int]:
+    """About a dozen markers on each line, at other places on each."""
+    k = int(np.searchsorted(c.median[::-1], BOTTOM, side="right"))
+    length = max(len(c.passes) - k, 1)
+    every = max(1, length // 9)
+    return (place * every // 9) % every, every
+
+
+def _legend(fig: Any, drawn: Drawn) -> None:
+    from matplotlib.lines import Line2D
+
+    seen = dict.fromkeys(c for panel, _ in drawn for c in panel.lines)
+    handles = [
+        Line2D(
+            [],
+            [],
+            color=STYLES[c].colour,
+            marker=STYLES[c].marker,
+            markersize=8 if STYLES[c].marker in "*P" else 6,
+            markerfacecolor=STYLES[c].colour if STYLES[c].filled else "white",
+            linewidth=2.0 if STYLES[c].filled else 1.4,
+            label=c.label,
+        )
+        for c in seen
+    ]
+    handles.append(Line2D([], [], color=GREY, linewidth=0.8, linestyle="--", label="theorem steps"))
+    fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
+
+
+def speed_figure(rows: dict[str, dict[str, float]]) -> dict[str, bytes]:
+    """Seconds to 1e-6 over the best, a dot for each problem: ``rows[contender][problem]``."""
+    plt = pyplot()
+    with plt.rc_context({"font.size": 9, "svg.hashsalt": "dualgap", "svg.fonttype": "path"}):
+        fig, axis = plt.subplots(figsize=(9.0, 0.42 * len(rows) + 1.4), layout="constrained")
+        problems = list(dict.fromkeys(p for ratios in rows.values() for p in ratios))
+        shapes = "osD^v<>Pp*Xhd8"
+        colours = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+        for k, problem in enumerate(problems):
+            at = [
+                (r[problem], i)
+                for i, r in enumerate(rows.values())
+                if r.get(problem, np.inf) < np.inf
+            ]
+            axis.plot(
+                [x for x, _ in at],
+                [i for _, i in at],
+                linestyle="",
+                marker=shapes[k % len(shapes)],
+                color=colours[k % len(colours)],
+                markerfacecolor="none" if k // len(colours) else colours[k % len(colours)],
+                label=problem,
+                alpha=0.85,
+            )
+        axis.set_xscale("log")
+        axis.set_yticks(range(len(rows)), list(rows))
+        axis.invert_yaxis()
+        axis.set_xlabel("seconds to 10⁻⁶, over those of the fastest on the same problem")
+        axis.grid(axis="both", color="0.92")
+        axis.set_axisbelow(True)
+        fig.legend(loc="outside right upper", frameon=False, fontsize=8)
+        out = {}
+        for form in ("png", "svg"):
+            buffer = io.BytesIO()
+            metadata = {"Date": None} if form == "svg" else {"Software": None}
+            fig.savefig(buffer, format=form, dpi=130, metadata=metadata)
+            out[form] = buffer.getvalue()
+        plt.close(fig)
+    return out
