@@ -5,10 +5,10 @@ Everything is said in two words, both about passes to a relative gap of 1e-6 (me
     alike:   the larger number is at most 1.5 times the smaller one
     beats:   at most 0.8 times the other's
 
-"Fastest" and "between" mean "not beaten". A claim is a list of such comparisons: it holds if all are
-true, is contradicted if none is, and else holds in part. If a method does not get to 1e-6 within its
-limit and that alone does not settle the matter, the two are compared at the lowest level that both
-reach, and the comparison says so.
+"Fastest" and "between" mean "not beaten". A claim is a list of such comparisons: it holds if all
+are true, is contradicted if none is, and else holds in part. If a method does not get to 1e-6
+within its limit and that alone does not settle the matter, the two are compared at the lowest
+level that both reach, and the comparison says so.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ def claim_d(bench: Bench) -> Iterator[Comparison]:
 
 
 def claim_e(bench: Bench) -> Iterator[Comparison]:
-    """At 10⁻⁴/n on synthetic1 SVRG and SAGA beat Katyusha, SPDC, DF-SPDC; ADF-SPDC beats all five."""
+    """At 10⁻⁴/n on synthetic1 SVRG, SAGA beat Katyusha, SPDC, DF-SPDC; ADF-SPDC beats all five."""
     yield from bench.each("beats", "synthetic1", 1e-4, PLAIN, NOT_ADAPTIVE)
     # Ada-SPDC, the same method with the dual prox, is not a line of the paper's figure.
     others = (*PLAIN, *NOT_ADAPTIVE)

@@ -1,8 +1,8 @@
 """The pictures: the paper's panels in the paper's order, in colours that all eyes can tell apart.
 
 Colours are those of Okabe & Ito; markers and line styles repeat what the colours say. Solid lines
-with markers are our default steps (median over seeds, the band from the least to the largest),
-thin dashed ones the theorems' steps.
+with markers are our default steps (median over seeds, the band from the least to the largest), thin
+dashed ones the theorems' steps (dash-dotted: with the curvature rule).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from dualgap.experiments import contenders as who
-from dualgap.experiments.contenders import DEFAULT, THEOREM, Contender
+from dualgap.experiments.contenders import THEOREM, Contender
 from dualgap.experiments.curves import Curve
 from dualgap.experiments.plan import Panel
+from dualgap.experiments.problems import LOSSES, STRENGTHS
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
@@ -48,6 +49,7 @@ STYLES = {
     who.ADF_SPDC_CURVATURE: Style(VERMILION, "*", True),
     who.OPT_DF_SPDC: Style(GREY, "d"),
 }
+RC = {"font.size": 9, "axes.titlesize": 10, "svg.hashsalt": "dualgap", "svg.fonttype": "path"}
 BOTTOM = 1e-10
 """Where the axes end."""
 
@@ -75,13 +77,11 @@ def pyplot() -> Any:
     return plt
 
 
-def figure(number: int, drawn: Drawn) -> dict[str, bytes]:
+def figure(drawn: Drawn) -> dict[str, bytes]:
     """One figure as PNG and SVG."""
     plt = pyplot()
     rows = max(1, -(-len(drawn) // 3))
-    with plt.rc_context(
-        {"font.size": 9, "axes.titlesize": 10, "svg.hashsalt": "dualgap", "svg.fonttype": "path"}
-    ):
+    with plt.rc_context(RC):
         fig, axes = plt.subplots(
             rows, 3, figsize=(13.0, 3.9 * rows + 1.0), squeeze=False, layout="constrained"
         )
@@ -92,12 +92,7 @@ def figure(number: int, drawn: Drawn) -> dict[str, bytes]:
         for row in axes:
             row[0].set_ylabel("Primal optimality gap\n(P(x) − P*) / (P(0) − P*)")
         _legend(fig, drawn)
-        out = {}
-        for form in ("png", "svg"):
-            buffer = io.BytesIO()
-            metadata = {"Date": None} if form == "svg" else {"Software": None}
-            fig.savefig(buffer, format=form, dpi=130, metadata=metadata)
-            out[form] = buffer.getvalue()
+        out = _files(fig)
         plt.close(fig)
     return out
 
@@ -110,7 +105,8 @@ def _draw_panel(axis: Any, panel: Panel, curves: dict[tuple[Contender, str], Cur
             # Never below what the axes show, which is above the floor of the reference.
             middle = _visible(c.median)
             if steps == THEOREM:
-                axis.semilogy(c.passes, middle, color=style.colour, linewidth=0.8, linestyle="--")
+                dashes = "-." if style.filled else "--"
+                axis.semilogy(c.passes, middle, color=style.colour, linewidth=0.9, linestyle=dashes)
                 continue
             low, high = c.gaps.min(axis=0), c.gaps.max(axis=0)
             axis.fill_between(
@@ -124,14 +120,16 @@ def _draw_panel(axis: Any, panel: Panel, curves: dict[tuple[Contender, str], Cur
                 marker=style.marker,
                 markersize=7 if style.marker in "*P" else 5,
                 markerfacecolor=style.colour if style.filled else "white",
-                markevery=_marks(c, place, panel.limit),
+                markevery=_marks(c, place),
                 zorder=3 if style.filled else 2,
             )
     for level in (1e-3, 1e-6, 1e-9):
         axis.axhline(level, color="0.8", linewidth=0.7, zorder=0)
-    axis.set_title(panel.title)
+    kind = {4: ", batch" if panel.lines == who.BATCH else ", randomised"}.get(panel.figure, "")
+    axis.set_title(panel.title + kind)
     axis.set_xlabel("Number of passes")
-    axis.set_ylim(BOTTOM, 2.0)
+    highest = max(float(c.median[np.isfinite(c.median)].max()) for c in curves.values())
+    axis.set_ylim(BOTTOM, min(max(2.0, 1.5 * highest), 100.0))
     axis.set_xlim(0, _right(panel, curves))
     axis.set_yticks([10.0**-k for k in range(0, 11, 2)])
     axis.grid(axis="x", color="0.93")
@@ -157,7 +155,7 @@ def _right(panel: Panel, curves: dict[tuple[Contender, str], Curve]) -> float:
     return max(ends) * 1.02
 
 
-def _marks(c: Curve, place: int, limit: float) -> tuple[int, int]:
+def _marks(c: Curve, place: int) -> tuple[int, int]:
     """About a dozen markers on each line, at other places on each."""
     k = int(np.searchsorted(c.median[::-1], BOTTOM, side="right"))
     length = max(len(c.passes) - k, 1)
@@ -182,46 +180,52 @@ def _legend(fig: Any, drawn: Drawn) -> None:
         )
         for c in seen
     ]
-    handles.append(Line2D([], [], color=GREY, linewidth=0.8, linestyle="--", label="theorem steps"))
+    for dashes, label in (("--", "theorem steps"), ("-.", "theorem steps, curvature")):
+        handles.append(Line2D([], [], color=GREY, linewidth=0.9, linestyle=dashes, label=label))
     fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
 
 
-def speed_figure(rows: dict[str, dict[str, float]]) -> dict[str, bytes]:
-    """Seconds to 1e-6 over the best, a dot for each problem: ``rows[contender][problem]``."""
+def speed_figure(rows: dict[str, dict[tuple[str, float], float]]) -> dict[str, bytes]:
+    """Seconds to 1e-6 over the best, ``rows[contender][data, lambda n]``: colours are data sets."""
     plt = pyplot()
-    with plt.rc_context({"font.size": 9, "svg.hashsalt": "dualgap", "svg.fonttype": "path"}):
-        fig, axis = plt.subplots(figsize=(9.0, 0.42 * len(rows) + 1.4), layout="constrained")
+    with plt.rc_context(RC):
+        fig, axis = plt.subplots(figsize=(9.0, 0.4 * len(rows) + 1.4), layout="constrained")
         problems = list(dict.fromkeys(p for ratios in rows.values() for p in ratios))
-        shapes = "osD^v<>Pp*Xhd8"
-        colours = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+        colours = dict(zip(LOSSES, (VERMILION, BLUE, GREEN, ORANGE), strict=True))
+        shapes = dict(zip(STRENGTHS, "osD", strict=True))
         for k, problem in enumerate(problems):
-            at = [
-                (r[problem], i)
-                for i, r in enumerate(rows.values())
-                if r.get(problem, np.inf) < np.inf
-            ]
+            name, strength = problem
+            shift = 0.5 * (k / max(len(problems) - 1, 1) - 0.5)  # so that none hides another
+            at = [(r[problem], i + shift) for i, r in enumerate(rows.values()) if problem in r]
             axis.plot(
-                [x for x, _ in at],
-                [i for _, i in at],
+                [x for x, _ in at if x < np.inf],
+                [i for x, i in at if x < np.inf],
                 linestyle="",
-                marker=shapes[k % len(shapes)],
-                color=colours[k % len(colours)],
-                markerfacecolor="none" if k // len(colours) else colours[k % len(colours)],
-                label=problem,
-                alpha=0.85,
+                marker=shapes[strength],
+                markersize=6,
+                color=colours[name],
+                markerfacecolor="white" if strength == 1.0 else colours[name],
+                label=f"{name}, {strength:g}/n",
             )
         axis.set_xscale("log")
+        axis.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+        axis.minorticks_off()
         axis.set_yticks(range(len(rows)), list(rows))
         axis.invert_yaxis()
         axis.set_xlabel("seconds to 10⁻⁶, over those of the fastest on the same problem")
         axis.grid(axis="both", color="0.92")
         axis.set_axisbelow(True)
         fig.legend(loc="outside right upper", frameon=False, fontsize=8)
-        out = {}
-        for form in ("png", "svg"):
-            buffer = io.BytesIO()
-            metadata = {"Date": None} if form == "svg" else {"Software": None}
-            fig.savefig(buffer, format=form, dpi=130, metadata=metadata)
-            out[form] = buffer.getvalue()
+        out = _files(fig)
         plt.close(fig)
+    return out
+
+
+def _files(fig: Any) -> dict[str, bytes]:
+    """As PNG and as SVG; the same bytes every time."""
+    out = {}
+    for form, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+        buffer = io.BytesIO()
+        fig.savefig(buffer, format=form, dpi=130, metadata=metadata)
+        out[form] = buffer.getvalue()
     return out

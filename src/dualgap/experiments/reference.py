@@ -10,6 +10,7 @@ second opinion: its P must not lie below the certified bound.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,8 +99,11 @@ def newton(problem: Problem) -> Array:
     z = problem.predict(x)
     value, slope = problem.primal(x, z), gradient(problem, x, z)
     best, least, stalled = x, np.inf, 0
+    solve: Callable[[Array], Array] | None = None
     for _ in range(NEWTON_STEPS):
-        direction = _newton_direction(problem, z, slope)
+        if solve is None or not problem.loss.is_quadratic:
+            solve = _hessian_inverse(problem, z)
+        direction = solve(slope)
         s = 1.0
         while True:
             trial = x - s * direction
@@ -120,22 +124,21 @@ def newton(problem: Problem) -> Array:
     return best
 
 
-def _newton_direction(problem: Problem, z: Array, slope: Array) -> Array:
+def _hessian_inverse(problem: Problem, z: Array) -> Callable[[Array], Array]:
+    """v -> H^-1 v at z = A x."""
     weights = problem.q * problem.loss.hess(z, problem.b)
-    l2 = problem.regularizer.l2
+    design, l2 = problem.design, problem.regularizer.l2
     if problem.size <= min(problem.n, CHOLESKY_LIMIT):
-        H = problem.design.gram(weights) + np.diag(l2)
+        H = design.gram(weights) + np.diag(l2)
         factor = scipy.linalg.cho_factor(H, overwrite_a=True, check_finite=False)
-        return np.asarray(scipy.linalg.cho_solve(factor, slope))
-    design = problem.design
+        return lambda v: np.asarray(scipy.linalg.cho_solve(factor, v))
 
     def product(v: Array) -> Array:
         v = v.reshape(-1)
         return design.rmatvec(weights * design.matvec(v)) + l2 * v
 
     operator = LinearOperator((problem.size, problem.size), matvec=product, dtype=np.float64)
-    direction, _ = cg(operator, slope, rtol=1e-3, maxiter=500)
-    return np.asarray(direction)
+    return lambda v: np.asarray(cg(operator, v, rtol=1e-3, maxiter=500)[0])
 
 
 def lbfgs(problem: Problem) -> float:

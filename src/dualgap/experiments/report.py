@@ -266,12 +266,13 @@ def _write(report: Report) -> None:
     pictures = {}
     for number in (1, 2, 3, 4):
         shown = [(p, c) for p, c in report.drawn if p.figure == number]
-        pictures[f"figure{number}"] = figure(number, shown)
-    ratios: dict[str, dict[str, float]] = {}
-    for (name, strength), row in report.timings.items():
+        pictures[f"figure{number}"] = figure(shown)
+    ratios: dict[str, dict[tuple[str, float], float]] = {}
+    for where, row in report.timings.items():
         best = min(row.values())
-        for c, seconds in row.items():
-            ratios.setdefault(c.label, {})[f"{name}, {strength:g}/n"] = seconds / best
+        if best < float("inf"):
+            for c, seconds in row.items():
+                ratios.setdefault(c.label, {})[where] = seconds / best
     pictures["seconds"] = speed_figure(ratios)
     for name, forms in pictures.items():
         for form, content in forms.items():
@@ -299,8 +300,14 @@ def _bar(wanted: bool) -> Iterator[Any]:
     if console is None or not console.is_terminal:
         yield silent
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-    from rich.progress import TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description:24s}"),

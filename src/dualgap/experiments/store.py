@@ -16,17 +16,8 @@ from typing import Any
 
 import dualgap
 
-NOT_IN_A_RUN = (
-    "__init__.py",
-    "claims.py",
-    "curves.py",
-    "figures.py",
-    "page.py",
-    "plan.py",
-    "report.py",
-    "tables.py",
-)
-"""Files of this folder that choose the runs or read them, and do not change what one gives."""
+IN_A_RUN = ("contenders.py", "problems.py", "reference.py", "runs.py", "store.py")
+"""Files of this folder that change what a run gives; the others choose runs or read them."""
 
 
 @cache
@@ -36,7 +27,7 @@ def source_hash() -> str:
     here = Path(__file__).parent
     digest = hashlib.sha256(dualgap.__version__.encode())
     for path in sorted(root.rglob("*.py")):
-        if path.parent == here and path.name in NOT_IN_A_RUN:
+        if path.parent == here and path.name not in IN_A_RUN:
             continue
         digest.update(path.relative_to(root).as_posix().encode())
         digest.update(path.read_bytes())

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dualgap.experiments.contenders import BATCH
 from dualgap.experiments.curves import TARGETS
 from dualgap.experiments.store import write_text
 
@@ -20,7 +21,8 @@ def write_tables(report: Report) -> None:
     """Write all of them."""
     out = report.out
     for panel, curves in report.drawn:
-        name = f"figure{panel.figure}_{panel.data.name}_{panel.strength:g}"
+        kind = "batch" if panel.lines == BATCH else "randomised"
+        name = f"figure{panel.figure}_{kind}_{panel.data.name}_{panel.strength:g}"
         rows = [
             (c.label, steps, seed, _plain(p), repr(primal), repr(gap))
             for (c, steps), curve in curves.items()
