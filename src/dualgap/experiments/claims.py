@@ -76,6 +76,8 @@ class Comparison:
         1e-6, or the lowest level that both reached.
     true : bool
         The outcome.
+    arrivals, limits : (float, float)
+        Passes to 1e-6, and how many were allowed.
     """
 
     where: str
@@ -85,6 +87,8 @@ class Comparison:
     passes: tuple[float, float]
     level: float
     true: bool
+    arrivals: tuple[float, float]
+    limits: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,11 @@ class Bench:
             return
         true, level, passes = decide(kind, a, b)
         where = f"{data}, {strength:g}/n"
-        yield Comparison(where, one[0].label, two[0].label, kind, passes, level, true)
+        arrivals = (a.passes_to(LEVEL), b.passes_to(LEVEL))
+        yield Comparison(
+            where, one[0].label, two[0].label, kind, passes, level, true, arrivals,
+            (a.limit, b.limit),
+        )  # fmt: skip
 
     def each(
         self,

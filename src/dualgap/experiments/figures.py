@@ -180,8 +180,9 @@ def _legend(fig: Any, drawn: Drawn) -> None:
         )
         for c in seen
     ]
-    for dashes, label in (("--", "theorem steps"), ("-.", "theorem steps, curvature")):
-        handles.append(Line2D([], [], color=GREY, linewidth=0.9, linestyle=dashes, label=label))
+    thin: dict[str, Any] = {"color": GREY, "linewidth": 0.9}
+    handles.append(Line2D([], [], linestyle="--", label="theorem steps", **thin))
+    handles.append(Line2D([], [], linestyle="-.", label="theorem steps, curvature", **thin))
     fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
 
 
