@@ -1,4 +1,4 @@
-"""What a figure draws and a claim looks at: relative gaps of a few seeds against passes.
+"""Finished runs, as a figure draws and a claim sees them: relative gaps against passes.
 
 relative gap = (P(x) - P*)/(P(0) - P*)
 """
@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.experiments.reference import Reference
+from dualgap.experiments.runs import Task
+from dualgap.experiments.store import fetch
 
 TARGETS = (1e-3, 1e-6, 1e-9)
+
+
+def stored(folder: Path, task: Task) -> dict[str, Any]:
+    """What a finished piece of work gave."""
+    piece = fetch(folder, task.key)
+    if piece is None:
+        raise RuntimeError(f"A finished run has vanished from {str(folder)!r}; run again.")
+    return piece
 
 
 @dataclass(frozen=True)

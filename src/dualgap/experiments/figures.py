@@ -186,12 +186,18 @@ def _legend(fig: Any, drawn: Drawn) -> None:
     fig.legend(handles=handles, loc="outside lower center", ncols=6, frameon=False, fontsize=10)
 
 
-def speed_figure(rows: dict[str, dict[tuple[str, float], float]]) -> dict[str, bytes]:
-    """Seconds to 1e-6 over the best, ``rows[contender][data, lambda n]``: colours are data sets."""
+def speed_figure(timings: dict[tuple[str, float], dict[Contender, float]]) -> dict[str, bytes]:
+    """Seconds to 1e-6 over those of the fastest: colours are data sets, shapes lambda."""
     plt = pyplot()
+    rows: dict[str, dict[tuple[str, float], float]] = {}
+    for where, seconds in timings.items():
+        fastest = min(seconds.values())
+        for c, value in seconds.items():
+            if np.isfinite(value):
+                rows.setdefault(c.label, {})[where] = value / fastest
     with plt.rc_context(RC):
         fig, axis = plt.subplots(figsize=(9.0, 0.4 * len(rows) + 1.4), layout="constrained")
-        problems = list(dict.fromkeys(p for ratios in rows.values() for p in ratios))
+        problems = list(timings)
         colours = dict(zip(LOSSES, (VERMILION, BLUE, GREEN, ORANGE), strict=True))
         shapes = dict(zip(STRENGTHS, "osD", strict=True))
         for k, problem in enumerate(problems):
@@ -199,8 +205,8 @@ def speed_figure(rows: dict[str, dict[tuple[str, float], float]]) -> dict[str, b
             shift = 0.5 * (k / max(len(problems) - 1, 1) - 0.5)  # so that none hides another
             at = [(r[problem], i + shift) for i, r in enumerate(rows.values()) if problem in r]
             axis.plot(
-                [x for x, _ in at if x < np.inf],
-                [i for x, i in at if x < np.inf],
+                [x for x, _ in at],
+                [i for _, i in at],
                 linestyle="",
                 marker=shapes[strength],
                 markersize=6,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,20 +11,19 @@ import joblib
 
 from dualgap import _validation as check
 from dualgap.experiments import contenders as who
-from dualgap.experiments import store
-from dualgap.experiments.claims import LEVEL, SETTINGS, Claim, judge_all
+from dualgap.experiments.bars import progress_bars
+from dualgap.experiments.claims import SETTINGS, Claim, judge_all
 from dualgap.experiments.contenders import DEFAULT, Contender
-from dualgap.experiments.curves import Curve, curve
+from dualgap.experiments.curves import Curve, curve, stored
 from dualgap.experiments.figures import figure, pyplot, speed_figure
 from dualgap.experiments.page import page
 from dualgap.experiments.plan import FULL, QUICK, Panel, Plan, panels
 from dualgap.experiments.problems import DataSet
 from dualgap.experiments.reference import Reference
-from dualgap.experiments.runs import ConstantsTask, ReferenceTask, RunTask, Task, finish, work
+from dualgap.experiments.runs import ConstantsTask, ReferenceTask, RunTask, Task, finish
+from dualgap.experiments.store import write_bytes, write_text
 from dualgap.experiments.tables import write_tables
-
-SHORT = 2.0
-"""Runs shorter than this many seconds are timed three times."""
+from dualgap.experiments.timing import Timings, one_at_a_time, timed_tasks, timings
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Report:
     claims : list of Claim
         Each claim in each setting.
     timings : dict
-        Seconds to 1e-6 of (data name, lambda n) by contender, alone on the machine.
+        Seconds to 1e-6 by contender, of each (data name, lambda n).
     """
 
     out: Path
@@ -66,7 +63,7 @@ class Report:
     drawn: list[tuple[Panel, dict[tuple[Contender, str], Curve]]]
     runs: dict[tuple[Panel, Contender, str], list[dict[str, Any]]]
     claims: list[Claim]
-    timings: dict[tuple[str, float], dict[Contender, float]]
+    timings: Timings
 
     @property
     def html(self) -> Path:
@@ -75,13 +72,13 @@ class Report:
 
     def __str__(self) -> str:
         """The verdicts, one line for each claim."""
-        lines = [f"{'claim':5s}  {'as in the paper':24s}{'default steps':24s}curvature rule"]
-        for letter in dict.fromkeys(c.letter for c in self.claims):
-            cells = []
-            for setting in SETTINGS:
-                found = next(c for c in self.claims if c.letter == letter and c.setting is setting)
-                true, total = found.counts
-                cells.append(f"{found.verdict} ({true}/{total})".ljust(24))
+        lines = [f"{'claim':7s}{'as in the paper':24s}{'default steps':24s}curvature rule"]
+        by_letter: dict[str, list[Claim]] = {}
+        for claim in self.claims:
+            by_letter.setdefault(claim.letter, []).append(claim)
+        for letter, claims in by_letter.items():
+            assert [c.setting for c in claims] == list(SETTINGS)
+            cells = [f"{c.verdict} ({c.counts[0]}/{c.counts[1]})".ljust(24) for c in claims]
             lines.append(f"({letter})    {''.join(cells)}".rstrip())
         lines += [f"left out: {name}, not in the data folder" for name in self.absent]
         return "\n".join([*lines, f"report: {self.html}"])
@@ -113,14 +110,15 @@ def run(
         Use the finished runs in ``out/runs`` (of this version of the package, with the same
         parameters); otherwise they are deleted first.
     progress : bool
-        Show a bar, if rich is installed and standard error is a terminal.
+        Show bars, if rich is installed and standard error is a terminal.
 
     Returns
     -------
     Report
     """
     plan = QUICK if check.flag("quick", quick) else FULL
-    return run_plan(
+    pyplot()  # if it is missing, say so now
+    report = collect(
         plan,
         Path(out),
         data_folder=data_folder,
@@ -129,69 +127,66 @@ def run(
         progress=progress,
         workers=joblib.cpu_count(),
     )
+    write(report)
+    return report
 
 
-def run_plan(
+def collect(
     plan: Plan,
     out: Path,
     *,
-    data_folder: Path | None,
-    seeds: int,
-    resume: bool,
-    progress: bool,
-    workers: int,
+    data_folder: Path | None = None,
+    seeds: int = 5,
+    resume: bool = True,
+    progress: bool = False,
+    workers: int = 1,
 ) -> Report:
-    """`run` at any size."""
+    """Do what is not in the store yet and judge; `write` does the rest."""
     seeds = check.integer("seeds", seeds)
-    pyplot()  # if it is missing, say so now
+    resume, progress = check.flag("resume", resume), check.flag("progress", progress)
     shown, absent = panels(plan, data_folder)
-    folder = out / "runs"
     if out.exists() and not out.is_dir():
         raise ValueError(f"out={str(out)!r} is a file; name a folder to write the report to.")
-    if not check.flag("resume", resume):
+    folder = out / "runs"
+    if not resume:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
 
-    with _bar(check.flag("progress", progress)) as advance:
+    with progress_bars(progress) as follow:
         sets = list(dict.fromkeys(p.data for p in shown))
-        pairs = sorted({(p.data, p.strength) for p in shown}, key=lambda q: (q[0].name, q[1]))
+        pairs = list(dict.fromkeys((p.data, p.strength) for p in shown))
         first: list[Task] = [ConstantsTask(data) for data in sets]
-        first += [ReferenceTask(*pair) for pair in pairs]
-        advance("constants and optima", first, finish(first, folder, workers))
-        constants = {d: _stored(folder, ConstantsTask(d)) for d in sets}
-        references = {q: Reference(**_stored(folder, ReferenceTask(*q))) for q in pairs}
+        first += sorted((ReferenceTask(*q) for q in pairs), key=lambda t: t.data.name)
+        follow("constants and optima", len(first), finish(first, folder, workers))
+        constants = {data: stored(folder, ConstantsTask(data)) for data in sets}
+        references = {q: Reference(**stored(folder, ReferenceTask(*q))) for q in pairs}
 
         tasks = {
-            (p, c, steps): [
-                RunTask(p.data, p.strength, c, steps, seed, p.limit,
-                        constants[p.data]["mu"] if c.algorithm in who.ORACLES else 0.0,
-                        references[p.data, p.strength])
-                for seed in range(seeds if c.is_random else 1)
-            ]
+            (p, c, steps): _seeds(p, c, steps, seeds, constants, references)
             for p in shown
             for c in (*p.lines, *p.oracles)
             for steps in (c.step_sizes if c in p.lines else (DEFAULT,))
-        }  # fmt: skip
-        # Workers keep the problem they have: those that share one come one after the other.
-        second = sorted(
-            (t for group in tasks.values() for t in group), key=lambda t: (t.data.name, t.strength)
-        )
-        advance("runs", second, finish(second, folder, workers))
-        runs = {k: [_stored(folder, t) for t in group] for k, group in tasks.items()}
-        curves = {
-            (p, c, s): curve(group, references[p.data, p.strength], p.limit)
-            for (p, c, s), group in runs.items()
         }
-        timed = list(_timed_tasks(shown, tasks, curves, plan))
-        advance("timing, one at a time", timed, _alone(timed, folder))
+        # Workers keep the problem they have: those that share one come one after the other.
+        second = [t for group in tasks.values() for t in group]
+        second.sort(key=lambda t: (t.data.name, t.strength))
+        follow("runs", len(second), finish(second, folder, workers))
+        runs = {k: [stored(folder, t) for t in group] for k, group in tasks.items()}
+        drawn: list[tuple[Panel, dict[tuple[Contender, str], Curve]]] = [(p, {}) for p in shown]
+        for p, curves in drawn:
+            for (q, c, steps), group in runs.items():
+                if q is p:
+                    curves[c, steps] = curve(group, references[p.data, p.strength], p.limit)
 
-    drawn = [(p, {(c, s): value for (q, c, s), value in curves.items() if q is p}) for p in shown]
+        timed = timed_tasks(drawn, references, plan)
+        follow("timing, one at a time", len(timed), one_at_a_time(timed, folder))
+
     by_name = {
-        (p.data.name, p.strength, c, s): value
-        for (p, c, s), value in curves.items()
-        if p.figure < 4
+        (p.data.name, p.strength, c, steps): value
+        for p, curves in drawn
+        for (c, steps), value in curves.items()
     }
-    report = Report(
+    return Report(
         out=out,
         plan=plan,
         seeds=seeds,
@@ -201,125 +196,36 @@ def run_plan(
         drawn=drawn,
         runs=runs,
         claims=judge_all(lambda *k: by_name.get(k)),
-        timings=_timings(timed, folder, references),
+        timings=timings(timed, folder),
     )
-    _write(report)
-    return report
 
 
-def _stored(folder: Path, task: Task) -> dict[str, Any]:
-    piece = store.fetch(folder, task.key)
-    if piece is None:
-        raise RuntimeError(f"A finished run has vanished from {str(folder)!r}; run again.")
-    return piece
+def _seeds(
+    p: Panel,
+    c: Contender,
+    steps: str,
+    seeds: int,
+    constants: dict[DataSet, dict[str, Any]],
+    references: dict[tuple[DataSet, float], Reference],
+) -> list[RunTask]:
+    """The runs of one line; a batch algorithm has but one."""
+    mu = constants[p.data]["mu"] if c.algorithm in who.ORACLES else 0.0
+    reference = references[p.data, p.strength]
+    return [
+        RunTask(p.data, p.strength, c, steps, seed, p.limit, mu, reference)
+        for seed in range(seeds if c.is_random else 1)
+    ]
 
 
-def _timed_tasks(
-    shown: list[Panel],
-    tasks: dict[tuple[Panel, Contender, str], list[RunTask]],
-    curves: dict[tuple[Panel, Contender, str], Curve],
-    plan: Plan,
-) -> Iterator[RunTask]:
-    """What is worth timing: default steps, and only what gets to 1e-6."""
-    for p in shown:
-        if p.figure not in (2, 3):
-            continue
-        some = tasks[p, who.SAGA, DEFAULT][0]
-        limit = max(plan.batch_passes)
-        for c in (who.AG, who.ADA_BPD_CURVATURE if p.figure == 2 else who.ADF_BPD_CURVATURE):
-            yield RunTask(
-                p.data, p.strength, c, DEFAULT, 0, limit, 0.0, some.reference, LEVEL, timed=True
-            )
-        for c in p.lines:
-            seconds = curves[p, c, DEFAULT].seconds_to(LEVEL)
-            if seconds < float("inf"):
-                for seed in range(3 if seconds < SHORT else 1):
-                    yield RunTask(
-                        p.data, p.strength, c, DEFAULT, seed, p.limit + 4, 0.0, some.reference,
-                        LEVEL, timed=True,
-                    )  # fmt: skip
-
-
-def _alone(tasks: Sequence[RunTask], folder: Path) -> Iterator[None]:
-    """One after the other in this process, each after a few passes that load its kernels."""
-    for task in tasks:
-        if store.fetch(folder, task.key) is None:
-            task.warm_up()
-            work(task, folder)
-        yield None
-
-
-def _timings(
-    timed: list[RunTask], folder: Path, references: dict[tuple[DataSet, float], Reference]
-) -> dict[tuple[str, float], dict[Contender, float]]:
-    out: dict[tuple[str, float], dict[Contender, float]] = {}
-    for data, strength in dict.fromkeys((t.data, t.strength) for t in timed):
-        row = out.setdefault((data.name, strength), {})
-        mine = [t for t in timed if t.data == data and t.strength == strength]
-        for c in dict.fromkeys(t.contender for t in mine):
-            group = [_stored(folder, t) for t in mine if t.contender == c]
-            row[c] = curve(group, references[data, strength], 0.0).seconds_to(LEVEL)
-    return out
-
-
-def _write(report: Report) -> None:
-    pictures = {}
-    for number in (1, 2, 3, 4):
-        shown = [(p, c) for p, c in report.drawn if p.figure == number]
-        pictures[f"figure{number}"] = figure(shown)
-    ratios: dict[str, dict[tuple[str, float], float]] = {}
-    for where, row in report.timings.items():
-        best = min(row.values())
-        if best < float("inf"):
-            for c, seconds in row.items():
-                ratios.setdefault(c.label, {})[where] = seconds / best
-    pictures["seconds"] = speed_figure(ratios)
+def write(report: Report) -> None:
+    """Draw the figures, write tables and page; each file whole or not at all."""
+    pictures = {
+        f"figure{number}": figure([(p, c) for p, c in report.drawn if p.figure == number])
+        for number in (1, 2, 3, 4)
+    }
+    pictures["seconds"] = speed_figure(report.timings)
     for name, forms in pictures.items():
         for form, content in forms.items():
-            store.write_bytes(report.out / f"{name}.{form}", content)
+            write_bytes(report.out / f"{name}.{form}", content)
     write_tables(report)
-    store.write_text(report.html, page(report, {k: v["png"] for k, v in pictures.items()}))
-
-
-@contextmanager
-def _bar(wanted: bool) -> Iterator[Any]:
-    """A function (title, tasks, steps) that runs the steps, under a bar if it can be seen."""
-
-    def silent(title: str, tasks: Sequence[Task], steps: Iterator[None]) -> None:
-        for _ in steps:
-            pass
-
-    console = None
-    if wanted:
-        try:
-            from rich.console import Console
-
-            console = Console(stderr=True)
-        except ImportError:
-            pass
-    if console is None or not console.is_terminal:
-        yield silent
-        return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description:24s}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bars:
-
-        def visible(title: str, tasks: Sequence[Task], steps: Iterator[None]) -> None:
-            for _ in bars.track(steps, total=len(tasks), description=title):
-                pass
-
-        yield visible
+    write_text(report.html, page(report, {k: v["png"] for k, v in pictures.items()}))
