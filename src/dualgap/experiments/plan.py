@@ -46,12 +46,12 @@ FULL = Plan(
 )
 QUICK = Plan(
     "quick: smaller data",
-    synthetic1=(800, 480),
-    synthetic2=(1000, 100),
-    cpuact=1500,
-    rcv1_sub=1000,
-    batch_passes=(100, 400, 2000, 2000),
-    random_passes=(100, 200, 300, 200),
+    synthetic1=(600, 360),
+    synthetic2=(800, 80),
+    cpuact=1000,
+    rcv1_sub=800,
+    batch_passes=(100, 400, 1000, 1000),
+    random_passes=(60, 150, 200, 150),
 )
 
 
