@@ -24,7 +24,7 @@ def write_tables(report: Report) -> None:
         kind = "batch" if panel.lines == BATCH else "randomised"
         name = f"figure{panel.figure}_{kind}_{panel.data.name}_{panel.strength:g}"
         rows = [
-            (c.label, steps, seed, _plain(p), repr(primal), repr(gap))
+            (c.label, steps, seed, _plain(p), repr(primal), repr(float(gap)))
             for (c, steps), curve in curves.items()
             for seed, run in enumerate(report.runs[panel, c, steps])
             for p, primal, gap in zip(run["passes"], run["primal"], curve.gaps[seed], strict=False)
