@@ -9,7 +9,6 @@ by six orders of magnitude, are mapped to [-1, 1] first, as LIBSVM does in its s
 from __future__ import annotations
 
 import hashlib
-import lzma
 import os
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -20,6 +19,7 @@ import scipy.sparse as sp
 
 from dualgap._types import Array, Data
 from dualgap.datasets import synthetic1, synthetic2
+from dualgap.datasets.svmlight import load_svmlight
 from dualgap.problem import Problem
 
 LOSSES = {
@@ -88,7 +88,7 @@ def load(data: DataSet) -> tuple[Data, Array]:
         return synthetic1(data.n, data.d)
     if data.name == "synthetic2":
         return synthetic2(data.n, data.d)
-    A, b = _read(data.path)
+    A, b, _ = load_svmlight(data.path)
     if data.n and data.n < len(b):
         rows = np.sort(np.random.default_rng(0).choice(len(b), data.n, replace=False))
         A, b = A[rows], b[rows]
@@ -99,16 +99,7 @@ def load(data: DataSet) -> tuple[Data, Array]:
         dense = 2.0 * (dense - low) / (high - low) - 1.0
         return dense / np.sqrt((dense * dense).sum(axis=1).max()), b
     longest = np.sqrt(A.multiply(A).sum(axis=1).max())
-    return sp.csr_matrix(A / longest), b
-
-
-def _read(path: str) -> tuple[sp.csr_matrix, Array]:
-    from sklearn.datasets import load_svmlight_file
-
-    with lzma.open(path, "rb") as file:
-        A, b = load_svmlight_file(file)
-    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
-    return A, b
+    return sp.csr_array(A / longest), b
 
 
 @lru_cache(maxsize=2)
