@@ -41,8 +41,8 @@ FULL = Plan(
     synthetic2=(5000, 500),
     cpuact=0,
     rcv1_sub=0,
-    batch_passes=(100, 400, 2000, 2000),
-    random_passes=(100, 300, 600, 300),
+    batch_passes=(100, 300, 1200, 1000),
+    random_passes=(60, 150, 300, 150),
 )
 QUICK = Plan(
     "quick: smaller data",
