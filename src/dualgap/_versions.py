@@ -11,6 +11,7 @@ DEPENDENCIES = (
     "scipy",
     "numba",
     "scikit-learn",
+    "joblib",
     "threadpoolctl",
     "matplotlib",
     "rich",

@@ -86,7 +86,7 @@ class Problem:
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
         self.q = _weights(sample_weight, self.n)
-        self.uniform = sample_weight is None
+        self.uniform = bool((self.q == self.q[0]).all())
         """All rows weigh the same."""
         given = self.dual_point("offset", offset)
         self.offset = None if given is None else _writable(given)

@@ -73,11 +73,14 @@ def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
         if conj is None or y is not s.y:
             conj = problem.conjugate_sum(y)
         return replace(s, dual=-conj - problem.regularizer.conj(-u))
-    if conj is None:
-        conj = problem.conjugate_sum(s.y)
-    linear = s.z if problem.offset is None else s.z - problem.offset
-    smooth = s.primal - problem.regularizer.value(s.x)
-    mismatch = max(smooth + conj - problem.inner(s.y, linear), 0.0)
+    if problem.loss.is_quadratic:  # where it takes no difference of large numbers
+        mismatch = problem.mean(problem.loss.fenchel_gap(s.z, s.y, problem.b))
+    else:
+        if conj is None:
+            conj = problem.conjugate_sum(s.y)
+        linear = s.z if problem.offset is None else s.z - problem.offset
+        smooth = s.primal - problem.regularizer.value(s.x)
+        mismatch = max(smooth + conj - problem.inner(s.y, linear), 0.0)
     smoothness = s.Lam / problem.loss.gamma
     tau = 1.0 / smoothness
     mapping = (s.x - problem.regularizer.prox(s.x - tau * s.u, tau)) / tau

@@ -82,5 +82,5 @@ class AGD(Algorithm):
             xt=x + beta * (x - s.x), zt=z + beta * (z - s.z),
             steps=replace(s.steps, theta=beta), primal=problem.primal(x, z),
         )  # fmt: skip
-        conj = conjugate_at(problem, s.zt, y, phi)
+        conj = None if problem.loss.is_quadratic else conjugate_at(problem, s.zt, y, phi)
         return watch_Lam(self, problem, s, with_dual(problem, new, conj))

@@ -54,7 +54,9 @@ def spdc_dense(
     """Dense rows; ``shrink`` is 1/(1 + tau l2)."""
     d = A.shape[1]
     c = d
-    even = (shrink[:d] == shrink[0]).all()
+    even = True  # by a loop: an expression of arrays takes seconds to compile
+    for j in range(d):
+        even = even and shrink[j] == shrink[0]
     z = 0.0
     if rows.size > 0:
         first = A[rows[0]]
@@ -81,7 +83,8 @@ def spdc_dense(
             u[c] += drift * s
         following = A[rows[t + 1]] if t + 1 < rows.size else a
         if t + 1 == rows.size:  # in between nobody asks for x_old: x~ is at hand
-            old[:d] = x[:d]
+            for j in range(d):
+                old[j] = x[j]
         z = 0.0
         if has_l1:
             for j in range(d):
