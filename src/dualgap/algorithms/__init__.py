@@ -17,11 +17,15 @@ from dualgap.algorithms.katyusha import Katyusha
 from dualgap.algorithms.saga import SAGA
 from dualgap.algorithms.spdc import SPDC, OptSPDC
 from dualgap.algorithms.svrg import SVRG
+from dualgap.algorithms.working_set import WorkingSet
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
-ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED)}
+COORDINATE = (WorkingSet,)
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    cls.name: cls for cls in (*BATCH, *RANDOMISED, *COORDINATE)
+}
 
 __all__ = [
     "ADFBPD",
@@ -42,6 +46,7 @@ __all__ = [
     "OptDFSPDC",
     "OptSPDC",
     "Start",
+    "WorkingSet",
     "as_algorithm",
     "choose",
 ]

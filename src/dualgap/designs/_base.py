@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Places
+from dualgap.designs.columns import Columns
 
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
@@ -62,6 +63,27 @@ class Design(ABC):
     @abstractmethod
     def rows(self) -> Rows:
         """The data laid out by rows, for kernels; at most one re-laid copy, kept."""
+
+    @property
+    @abstractmethod
+    def nonzeros(self) -> int:
+        """Stored entries: what a product touches."""
+
+    @abstractmethod
+    def columns(
+        self, at: Places, constant: float = 0.0, known: Columns | None = None
+    ) -> Columns:
+        """The columns at these places, gathered; ascending places.
+
+        Parameters
+        ----------
+        at : array of int
+            Places, ascending.
+        constant : float
+            If not 0, the last place is that of an appended column of this value.
+        known : Columns, optional
+            Columns gathered before: what they hold need not be read again.
+        """
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, d x d, accumulated over blocks in a fixed order."""

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Places
 from dualgap.designs._base import Design, Rows
+from dualgap.designs.columns import Columns
 
 
 class InterceptDesign(Design):
@@ -59,6 +60,18 @@ class InterceptDesign(Design):
     def rows(self) -> Rows:
         """The base's rows; kernels append the constant themselves."""
         return self.base.rows()._replace(constant=self.scale)
+
+    @property
+    def nonzeros(self) -> int:
+        """The base's and n."""
+        return self.base.nonzeros + self.shape[0]
+
+    def columns(
+        self, at: Places, constant: float = 0.0, known: Columns | None = None
+    ) -> Columns:
+        """The base's, and the constant column where it is asked for."""
+        ours = self.scale if at.size and at[-1] == self.shape[1] - 1 else 0.0
+        return self.base.columns(at, ours, known)
 
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""
