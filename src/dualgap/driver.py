@@ -193,6 +193,7 @@ class _Run:
         self.improved: tuple[float, int] = (math.inf, 0)
         self.one_class = one_class(problem)
         self.found: tuple[Array, Array | None, Certificate] | None = None
+        self.last: tuple[Array, Array | None, Certificate] | None = None
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
         """Iterate until judged."""
@@ -311,7 +312,7 @@ class _Run:
         assert x is not None
         self.attempts.passes += 1
         certificate = certify_point(self.problem, x, y)
-        self.found = (x, y, certificate)
+        self.found = self.last = (x, y, certificate)
         return certificate
 
     def _adopt(self, s: State) -> State:
@@ -334,7 +335,8 @@ class _Run:
         x = best.x
         y, certificate = best.y, None
         if y is not None:
-            certificate = certify_point(problem, x, y)
+            known = self.last is not None and self.last[0] is x and self.last[1] is y
+            certificate = self.last[2] if known and self.last else certify_point(problem, x, y)
         if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
             other = problem.loss.grad(problem.predict(x), problem.b)
             trial = certify_point(problem, x, other)

@@ -48,6 +48,10 @@ WORTH_KEEPING = 0.3
 """A step with an old H must reduce the steps of the coordinates to this; else H is formed anew."""
 FLOOR = 1e-3
 """phi'' counts as this much of its bound 1/gamma, at least, to begin with."""
+ENOUGH = 1e-2
+"""Coordinates of the set may be left with this part of what the best one outside gains."""
+MOST_SWEEPS = 50.0
+"""Sweeps over the columns in one Newton step, where no H is to be formed."""
 NEWTON_STEPS = 10
 """Newton steps on one working set, at most."""
 
@@ -88,7 +92,7 @@ class WorkingSet(Algorithm):
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, zt=z, u=nothing,
             steps=self.steps(problem, 0.0, 0.0), Lam=1.0, Delta=0.0, primal=np.inf, dual=-np.inf,
         )  # fmt: skip
-        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "by_gram": False}
+        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0}
         return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
 
     def step(self, problem: Problem, s: State) -> State:
@@ -102,9 +106,10 @@ class WorkingSet(Algorithm):
         spent = 0.5 + solver.touched / problem.design.nonzeros
         after = replace(s, t=s.t + 1, passes=s.passes + spent)
         memory = {**s.memory, **solver.remembered()}
-        if not problem.primal(x, z) <= s.primal * (1.0 + 4.0 * EPS):  # nothing left but rounding
-            return replace(after, memory={**memory, "model": None})
-        return _at(problem, replace(after, memory=memory), x, z)
+        new = _at(problem, replace(after, memory=memory), x, z)
+        if not new.primal <= s.primal * (1.0 + 4.0 * EPS):  # nothing left but rounding
+            return replace(after, memory={**s.memory, **memory, "model": None})
+        return new
 
 
 def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
@@ -112,7 +117,7 @@ def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
     phi, y = problem.mean_loss_grad(z)
     u = problem.adjoint(y)
     primal = phi + problem.regularizer.value(x)
-    memory = {**s.memory, "gradient": u}
+    memory = {**s.memory, "slope": y, "gradient": u}
     cost = 0.0
     if repair_is_free(problem):
         y, u, dual = _best_scale(problem, z, y, u, phi)
@@ -144,7 +149,9 @@ def _best_scale(
     both = (g.l1 > 0) & (g.l2 > 0)
     if both.any():
         over = float(np.max(np.abs(u[both]) / g.l1[both]))
-        if over > 1.0:
+        # -phi* is concave, so its first-order change bounds what scaling can give.
+        most = dual + g.conj(-at) + (1.0 - 1.0 / over) * problem.inner(y, z) if over > 1.0 else 0.0
+        if over > 1.0 and most > dual:
             scaled = y / over
             other = repair_free(problem, scaled, u / over) if phi is not None else (scaled, u / over)
             dual_scaled = -problem.conjugate_sum(other[0]) - g.conj(-other[1])
@@ -169,7 +176,9 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
 def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Places:
     """The last set and the support, and as many again of those outside that gain most."""
     chosen = x != 0
-    few = max(FIRST, int(chosen.sum()))
+    # At first as many as coordinate descent visits in about the time of one product.
+    typical = problem.design.nonzeros // (16 * problem.n)
+    few = max(FIRST, typical, int(chosen.sum()))
     chosen[before] = True
     outside = np.where(chosen, 0.0, gain)
     worthwhile = np.flatnonzero(outside > NEGLIGIBLE * float(gain.max()))
@@ -192,13 +201,13 @@ class _Restricted:
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
-        self.best = float(gain.max())
         self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
+        self.y: Array = s.memory["slope"]
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
         self.model: Model | None = s.memory["model"]
-        self.by_gram: bool = s.memory["by_gram"]
+        self.sweeps: float = s.memory["sweeps"]
         self.floor: float = s.memory["floor"]
         self.stale: bool = s.memory.get("stale", False)
         self.last: float = s.memory.get("last", math.inf)
@@ -208,7 +217,7 @@ class _Restricted:
         return {
             "set": self.columns.at,
             "model": self.model,
-            "by_gram": self.by_gram,
+            "sweeps": self.sweeps,
             "floor": self.floor,
             "stale": self.stale,
             "last": self.last,
@@ -221,13 +230,10 @@ class _Restricted:
             moved = self._newton_step()
             if not moved or self.problem.loss.is_quadratic or self.touched > budget:
                 break
-            self.u = self.columns.rmatvec(self.problem.q * self._grad())
+            self.u = self.columns.rmatvec(self.problem.q * self.y)
             self.touched += 0.5 * self.columns.nonzeros
-            if self._own_gain(self._curvature()) <= 1e-2 * self.outside:
+            if self._own_gain(self._curvature()) <= ENOUGH * self.outside:
                 break
-
-    def _grad(self) -> Array:
-        return self.problem.loss.grad(self.z, self.problem.b)
 
     def _curvature(self) -> Array:
         norms = self.problem.column_norms[self.columns.at]
@@ -257,9 +263,7 @@ class _Restricted:
         if start > WORTH_KEEPING**2 * self.last:
             self.stale = True
         self.last = start
-        side = self.columns.at.size
-        cheap = self.columns.gram_sweeps <= CHEAP_GRAM
-        if side <= GRAM_SIDE and (self.by_gram or cheap):
+        if self.columns.at.size <= GRAM_SIDE and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -286,9 +290,10 @@ class _Restricted:
         for _ in range(30):
             trial = self.x + alpha * step if alpha < 1.0 else x
             z = self.z + alpha * dz
-            change = problem.mean_loss(z) - loss_now + g(trial) - g(self.x)
+            phi, y = problem.mean_loss_grad(z)
+            change = phi - loss_now + g(trial) - g(self.x)
             if change <= 1e-3 * alpha * slope + 2.0 * EPS * self.primal:
-                self.x, self.z = trial, z
+                self.x, self.z, self.y = trial, z, y
                 self.primal += change
                 self.stale = alpha < 1.0
                 if fresh:
@@ -306,12 +311,22 @@ class _Restricted:
 
     # ---- the model by its Gram matrix ----
 
+    def _gram_cost(self) -> float:
+        """What it takes to bring H up to date, in sweeps over the columns."""
+        cost = self.columns.gram_sweeps
+        if self.model is not None and self._may_grow():
+            cost *= 1.0 - (self.model.at.size / self.columns.at.size) ** 2
+        return cost
+
+    def _may_grow(self) -> bool:
+        """The weights of the known H still do."""
+        return self.problem.loss.is_quadratic or not self.stale
+
     def _update_model(self, w: Array) -> bool:
         """Form H, or let the known one grow; whether it is that of the present weights."""
-        self.by_gram = True
         columns, known = self.columns, self.model
         quadratic = self.problem.loss.is_quadratic
-        if known is not None and (quadratic or not self.stale):
+        if known is not None and self._may_grow():
             if np.array_equal(known.at, columns.at):
                 return quadratic
             _, here, there = np.intersect1d(
@@ -334,11 +349,15 @@ class _Restricted:
 
         assert self.model is not None
         H, x, g = self.model.H, self.x.copy(), self.u.copy()
-        goal = accuracy * max(self._own_gain(np.diag(H)), 1e-4 * self.best)
+        goal = max(accuracy * self._own_gain(np.diag(H)), ENOUGH * self.outside)
+        self.sweeps = 0.0
         for _ in range(50):
-            sweeps = 10 + int(np.count_nonzero(x)) // 20
-            if gram_sweeps(H, g, x, self.l1, self.l2, sweeps, goal) <= goal:
+            most = 10 + int(np.count_nonzero(x)) // 20
+            sweeps, left = gram_sweeps(H, g, x, self.l1, self.l2, most, goal)
+            self.sweeps += sweeps
+            if left <= goal:
                 break
+            self.sweeps += 50.0  # at least, without this:
             if polish(H, g, x, self.l1, self.l2):
                 g = self.u + H @ (x - self.x)
         return x
@@ -352,12 +371,11 @@ class _Restricted:
         else:
             h = columns.norms_sq(w)
             self.touched += 0.5 * columns.nonzeros
-        x, r = self.x.copy(), self.problem.q * self._grad()
-        goal = accuracy * max(self._own_gain(h), 1e-4 * self.best)
-        most = 4.0 * columns.gram_sweeps if columns.at.size <= GRAM_SIDE else 100.0
-        sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, max(most, 5.0), goal)
-        self.touched += sweeps * columns.nonzeros
-        self.by_gram = sweeps > columns.gram_sweeps
+        x, r = self.x.copy(), self.problem.q * self.y
+        goal = max(accuracy * self._own_gain(h), ENOUGH * self.outside)
+        most = max(columns.gram_sweeps, 5.0) if columns.at.size <= GRAM_SIDE else MOST_SWEEPS
+        self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
+        self.touched += self.sweeps * columns.nonzeros
         return x
 
 

@@ -37,10 +37,15 @@ def best_coordinate(x: float, g: float, h: float, l1: float, l2: float) -> float
 @kernel
 def gram_sweeps(
     H: Floats, g: Floats, x: Floats, l1: Floats, l2: Floats, most: int, goal: float
-) -> float:
-    """At most ``most`` sweeps; x and g are overwritten. Returns what is held against ``goal``."""
+) -> tuple[int, float]:
+    """At most ``most`` sweeps; x and g are overwritten.
+
+    Returns the sweeps, and what is held against ``goal``.
+    """
     worst = 0.0
-    for _ in range(most):
+    sweeps = 0
+    while sweeps < most:
+        sweeps += 1
         worst = 0.0
         for j in range(x.size):
             h = H[j, j]
@@ -53,7 +58,7 @@ def gram_sweeps(
                 worst = max(worst, (h + l2[j]) * move * move)
         if worst <= goal:
             break
-    return worst
+    return sweeps, worst
 
 
 @kernel
