@@ -108,7 +108,7 @@ class WorkingSet(Algorithm):
         memory = {**s.memory, **solver.remembered()}
         new = _at(problem, replace(after, memory=memory), x, z)
         if not new.primal <= s.primal * (1.0 + 4.0 * EPS):  # nothing left but rounding
-            return replace(after, memory={**s.memory, **memory, "model": None})
+            return replace(after, memory={**memory, "model": None})
         return new
 
 
@@ -140,24 +140,22 @@ def _best_scale(
     With l2 > 0 any y will do, but (|u_j| - l1_j)^2/(2 l2_j) is dear if l2 is small.
     """
     g = problem.regularizer
-    if phi is None or g.has_boxed or g.has_free:
-        feasible, at = (y, u) if phi is None else repair_free(problem, y, u)
+    feasible, at = (y, u) if phi is None else repair_free(problem, y, u)
+    if phi is None or feasible is not y:
         conj = problem.conjugate_sum(feasible)
     else:
-        at, conj = u, conjugate_at(problem, z, y, phi)
-    dual = -conj - g.conj(-at)
+        conj = conjugate_at(problem, z, y, phi)
+    above = g.conj(-at)
     both = (g.l1 > 0) & (g.l2 > 0)
-    if both.any():
-        over = float(np.max(np.abs(u[both]) / g.l1[both]))
-        # -phi* is concave, so its first-order change bounds what scaling can give.
-        most = dual + g.conj(-at) + (1.0 - 1.0 / over) * problem.inner(y, z) if over > 1.0 else 0.0
-        if over > 1.0 and most > dual:
-            scaled = y / over
-            other = repair_free(problem, scaled, u / over) if phi is not None else (scaled, u / over)
-            dual_scaled = -problem.conjugate_sum(other[0]) - g.conj(-other[1])
-            if dual_scaled > dual:
-                return scaled, u / over, dual_scaled
-    return y, u, dual
+    over = float(np.max(np.abs(at[both]) / g.l1[both], initial=1.0))
+    # -phi* is concave, so its first-order change bounds what scaling can give.
+    linear = z if problem.offset is None else z - problem.offset
+    if over > 1.0 and above + (1.0 - 1.0 / over) * problem.inner(feasible, linear) > 0.0:
+        scaled, inside = feasible / over, at / over
+        dual = -problem.conjugate_sum(scaled) - g.conj(-inside)
+        if dual > -conj - above:
+            return scaled, inside, dual
+    return y, u, -conj - above
 
 
 def gains(problem: Problem, x: Array, u: Array) -> Array:
@@ -329,7 +327,7 @@ class _Restricted:
         if known is not None and self._may_grow():
             if np.array_equal(known.at, columns.at):
                 return quadratic
-            _, here, there = np.intersect1d(
+            _, here, _ = np.intersect1d(
                 columns.at, known.at, assume_unique=True, return_indices=True
             )
             if isinstance(columns, DenseColumns) and here.size == known.at.size:

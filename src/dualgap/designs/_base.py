@@ -70,9 +70,7 @@ class Design(ABC):
         """Stored entries: what a product touches."""
 
     @abstractmethod
-    def columns(
-        self, at: Places, constant: float = 0.0, known: Columns | None = None
-    ) -> Columns:
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The columns at these places, gathered; ascending places.
 
         Parameters

@@ -60,9 +60,7 @@ class DenseDesign(Design):
         """n d."""
         return self.A.size
 
-    def columns(
-        self, at: Places, constant: float = 0.0, known: Columns | None = None
-    ) -> Columns:
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """A float64 copy of the columns, each contiguous; no copy if they lie like that already."""
         n, d = self.shape
         if at.size == d and not constant and self._wide and not self._by_rows:
@@ -75,7 +73,12 @@ class DenseDesign(Design):
             new[here] = False
         if constant:
             T[-1], new[-1] = constant, False
-        T[new] = self.A[:, at[new]].T
+        if self._by_rows:
+            from dualgap.kernels.coordinate import gather_columns
+
+            gather_columns(self.A, at, np.flatnonzero(new), T)
+        else:
+            T[new] = self.A.T[at[new]]
         return DenseColumns(at, T)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:

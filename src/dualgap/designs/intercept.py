@@ -66,9 +66,7 @@ class InterceptDesign(Design):
         """The base's and n."""
         return self.base.nonzeros + self.shape[0]
 
-    def columns(
-        self, at: Places, constant: float = 0.0, known: Columns | None = None
-    ) -> Columns:
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The base's, and the constant column where it is asked for."""
         ours = self.scale if at.size and at[-1] == self.shape[1] - 1 else 0.0
         return self.base.columns(at, ours, known)

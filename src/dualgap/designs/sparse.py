@@ -71,9 +71,7 @@ class SparseDesign(Design):
         """Stored entries."""
         return int(self.A.nnz)
 
-    def columns(
-        self, at: Places, constant: float = 0.0, known: Columns | None = None
-    ) -> Columns:
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The columns from CSC; of CSR data the one re-laid copy is made here, and kept."""
         if self._csc is None:
             self._csc = self.A.tocsc()

@@ -1,12 +1,12 @@
-"""Cyclic coordinate descent on a quadratic model of the loss, and the Gram matrix of sparse columns.
+"""Cyclic coordinate descent on a quadratic model of the loss; what gathers columns for it.
 
 The model in the coordinates x of a working set, H = B' diag(w) B with B the set's columns:
 
     m(x) = (1/2)(x - x0)'H(x - x0) + g0'(x - x0) + sum_j l1_j |x_j| + (l2_j/2) x_j^2
 
 One coordinate at a time, exactly:  x_j <- S(H_jj x_j - g_j, l1_j)/(H_jj + l2_j), g = grad of the
-smooth part. `gram_sweeps` carries g and needs H; the other two carry r = diag(w) B (x - x0) + r0 and
-read the columns, g_j = b_j'r.
+smooth part. `gram_sweeps` carries g and needs H; the other two carry r = r0 + diag(w) B (x - x0)
+and read the columns, g_j = b_j'r.
 
 A visit of coordinate j lowers m by at least (H_jj + l2_j) step^2/2; the sweeps stop once the
 largest (H_jj + l2_j) step^2 of a whole round is at most ``goal``.
@@ -152,8 +152,8 @@ def csc_sweeps(
                 x[j] += move
                 if j < sparse:
                     for p in range(indptr[j], indptr[j + 1]):
-                        i = np.uintp(indices[p])
-                        r[i] += move * w[i] * data[p]
+                        k = np.uintp(indices[p])
+                        r[k] += move * w[k] * data[p]
                 else:
                     for i in range(n):
                         r[i] += move * constant * w[i]
@@ -167,9 +167,7 @@ def csc_sweeps(
 
 
 @kernel
-def csr_gram(
-    data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H: Floats
-) -> None:
+def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H: Floats) -> None:
     """Add B' diag(w) B to the lower triangle of H, row by row; indices ascend in every row."""
     last = H.shape[0] - 1
     for i in range(indptr.size - 1):
@@ -185,3 +183,16 @@ def csr_gram(
             for p in range(start, stop):
                 row[np.uintp(indices[p])] += a * data[p]
             row[last] += a * constant
+
+
+@kernel
+def gather_columns(A: Any, at: Any, new: Any, T: Floats) -> None:
+    """T[j] = A[:, at[j]] for the j in ``new``, a few rows of A at a time, which stay in cache."""
+    n = A.shape[0]
+    for start in range(0, n, 32):
+        stop = min(start + 32, n)
+        for k in range(new.size):
+            j = new[k]
+            place = at[j]
+            for i in range(start, stop):
+                T[j, i] = A[i, place]
