@@ -29,6 +29,7 @@ import scipy.linalg.lapack
 from dualgap._types import Array, Places
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import EPS, conjugate_at
+from dualgap.algorithms._randomised import require_kernel
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
@@ -52,6 +53,10 @@ ENOUGH = 1e-2
 """Coordinates of the set may be left with this part of what the best one outside gains."""
 MOST_SWEEPS = 50.0
 """Sweeps over the columns in one Newton step, where no H is to be formed."""
+FACTORISATIONS = 2000
+"""Factorisations in a row, times the size of the support: each but the last drops a coordinate."""
+RIDGE = 1e-11
+"""Added to H, relative to its diagonal, before it is factorised."""
 NEWTON_STEPS = 10
 """Newton steps on one working set, at most."""
 
@@ -81,10 +86,7 @@ class WorkingSet(Algorithm):
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration (y0 plays no part)."""
         if problem.loss.is_vector:
-            raise ValueError(
-                f"algorithm={self.name!r} takes losses of one prediction per row, not loss="
-                f"{problem.loss.name!r}; use 'adf-bpd' or 'adf-spdc'."
-            )
+            require_kernel(self.name, problem, serves_vectors=False)
         x = problem.zeros() if x0 is None else x0
         z = problem.predict(x) if x.any() else problem.predict_zero()
         nothing = np.empty(0)
@@ -356,8 +358,11 @@ class _Restricted:
             if left <= goal:
                 break
             self.sweeps += 50.0  # at least, without this:
-            if polish(H, g, x, self.l1, self.l2):
+            for _ in range(max(2, FACTORISATIONS // max(1, int(np.count_nonzero(x))))):
+                reached = polish(H, g, x, self.l1, self.l2)
                 g = self.u + H @ (x - self.x)
+                if reached in (0.0, 1.0):
+                    break
         return x
 
     # ---- the model by the columns ----
@@ -377,29 +382,31 @@ class _Restricted:
         return x
 
 
-def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
+def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
     """Towards the minimiser of the model on the support, as far as no sign changes; x in place.
 
-    Whether x has moved. Nothing is done where H is singular on the support.
+    Returns how far it went, in (0, 1], or 0 if x has not moved. Where H is singular on the support
+    (equal columns) a trace of its diagonal makes the step long along what H does not see: until a
+    coordinate is 0, which is right.
     """
     on = np.flatnonzero(((x != 0) | (l1 == 0)) & (H.diagonal() + l2 > 0))
     if on.size == 0:
-        return False
+        return 0.0
     M = H[np.ix_(on, on)]
-    M[np.diag_indices_from(M)] += l2[on]
+    M[np.diag_indices_from(M)] += l2[on] + RIDGE * M.diagonal()
     r = -(g[on] + l1[on] * np.sign(x[on]) + l2[on] * x[on])
     _, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
     if info != 0 or not np.isfinite(step).all():
-        return False
+        return 0.0
     here, limited = x[on], l1[on] > 0
     crossing = limited & (here * (here + step) <= 0.0)
     ratios = np.divide(-here, step, out=np.full(on.size, np.inf), where=crossing & (step != 0))
     alpha = min(1.0, float(ratios.min()))
     fall = alpha * float(r @ step) - 0.5 * alpha * alpha * float(step @ (M @ step))
     if not fall > 0.0:
-        return False
+        return 0.0
     x[on] = np.where(ratios <= alpha, 0.0, here + alpha * step)
-    return True
+    return alpha
 
 
 def _grown(columns: DenseColumns, known: Model, here: Places) -> Model:
