@@ -54,8 +54,8 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
     algorithm : str or Algorithm
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
         ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
-        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``; or
-        a value such as ``dualgap.algorithms.AdaBPD(...)``.
+        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``;
+        for l1 ``"working-set"``; or a value such as ``dualgap.algorithms.AdaBPD(...)``.
     adapt : str or Rule, optional
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
@@ -194,6 +194,7 @@ class _Run:
         self.improved: tuple[float, int] = (math.inf, 0)
         self.one_class = one_class(problem)
         self.found: tuple[Array, Array | None, Certificate] | None = None
+        self.last: tuple[Array, Array | None, Certificate] | None = None
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
         """Iterate until judged."""
@@ -312,7 +313,7 @@ class _Run:
         assert x is not None
         self.attempts.passes += 1
         certificate = certify_point(self.problem, x, y)
-        self.found = (x, y, certificate)
+        self.found = self.last = (x, y, certificate)
         return certificate
 
     def _adopt(self, s: State) -> State:
@@ -335,7 +336,8 @@ class _Run:
         x = best.x
         y, certificate = best.y, None
         if y is not None:
-            certificate = certify_point(problem, x, y)
+            known = self.last is not None and self.last[0] is x and self.last[1] is y
+            certificate = self.last[2] if known and self.last else certify_point(problem, x, y)
         if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
             other = problem.loss.grad(problem.predict(x), problem.b)
             trial = certify_point(problem, x, other)

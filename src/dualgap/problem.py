@@ -17,9 +17,9 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, weighted_sum
-from dualgap._types import Array, Data
+from dualgap._types import Array, Data, Places
 from dualgap.constants import Constants
-from dualgap.designs import InterceptDesign, as_design
+from dualgap.designs import Columns, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
 from dualgap.normal_equations import Range
 from dualgap.regularizers import ElasticNet
@@ -113,6 +113,7 @@ class Problem:
             l1_j, l2_j = l1_j[:, None], l2_j[:, None]
         self.regularizer = ElasticNet(l1_j, l2_j)
         self.constants = Constants(self.design, self.q)
+        self._columns: Columns | None = None
 
     def __repr__(self) -> str:
         """One line."""
@@ -149,6 +150,13 @@ class Problem:
     def adjoint(self, y: Array) -> Array:
         """u = A'Qy."""
         return self.design.rmatvec(per_row(self.q, y) * y)
+
+    def columns(self, at: Places) -> Columns:
+        """The columns at these ascending places, gathered; the last answer is kept."""
+        known = self._columns
+        if known is None or not np.array_equal(known.at, at):
+            known = self._columns = self.design.columns(at, known=known)
+        return known
 
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""

@@ -20,11 +20,12 @@ from dualgap.algorithms.saga import SAGA
 from dualgap.algorithms.sdca import SDCA
 from dualgap.algorithms.spdc import SPDC, OptSPDC
 from dualgap.algorithms.svrg import SVRG
+from dualgap.algorithms.working_set import WorkingSet
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
-BEYOND = (Newton, SDCA)
+BEYOND = (Newton, SDCA, WorkingSet)
 ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED, *BEYOND)}
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "OptDFSPDC",
     "OptSPDC",
     "Start",
+    "WorkingSet",
     "as_algorithm",
 ]
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap._types import Array, Mask
+from dualgap._types import Array, Mask, Places
+from dualgap.designs.columns import Columns
 
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
@@ -68,6 +69,25 @@ class Design(ABC):
     def rows(self) -> Rows:
         """The data laid out by rows, for kernels; at most one re-laid copy, kept."""
 
+    @property
+    @abstractmethod
+    def nonzeros(self) -> int:
+        """Stored entries: what a product touches."""
+
+    @abstractmethod
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The columns at these places, gathered; ascending places.
+
+        Parameters
+        ----------
+        at : array of int
+            Places, ascending.
+        constant : float
+            If not 0, the last place is that of an appended column of this value.
+        known : Columns, optional
+            Columns gathered before: what they hold need not be read again.
+        """
+
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, d x d, weights >= 0, accumulated over blocks in a fixed order."""
         d = self.shape[1]
@@ -87,11 +107,6 @@ class Design(ABC):
     @abstractmethod
     def take(self, rows: Mask) -> Design:
         """Some of the rows, copied."""
-
-    @property
-    def nonzeros(self) -> int:
-        """Entries that a product touches."""
-        return self.shape[0] * self.shape[1]
 
     def gram_multiplications(self, columns: bool) -> float:
         """What `gram` (or `outer`) costs, in multiplications of a product with a vector."""

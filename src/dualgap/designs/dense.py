@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._types import Array, Mask
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows, block_rows
+from dualgap.designs.columns import Columns, DenseColumns
 
 
 class DenseDesign(Design):
@@ -56,6 +57,32 @@ class DenseDesign(Design):
         if self._c_order is None:
             self._c_order = np.ascontiguousarray(self.A)
         return Rows(self._c_order, None, None, None, 0.0)
+
+    @property
+    def nonzeros(self) -> int:
+        """n d."""
+        return self.A.size
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """A float64 copy of the columns, each contiguous; no copy if they lie like that already."""
+        n, d = self.shape
+        if at.size == d and not constant and self._wide and not self._by_rows:
+            return DenseColumns(at, self.A.T)
+        T = np.empty((at.size, n))
+        new = np.ones(at.size, dtype=bool)
+        if isinstance(known, DenseColumns):
+            _, here, there = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
+            T[here] = known.T[there]
+            new[here] = False
+        if constant:
+            T[-1], new[-1] = constant, False
+        if self._by_rows:
+            from dualgap.kernels.coordinate import gather_columns
+
+            gather_columns(self.A, at, np.flatnonzero(new), T)
+        else:
+            T[new] = self.A.T[at[new]]
+        return DenseColumns(at, T)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows, widened; views where the data are float64 already."""

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dualgap._types import Array, Mask
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows
+from dualgap.designs.columns import Columns
 
 
 class InterceptDesign(Design):
@@ -83,6 +84,10 @@ class InterceptDesign(Design):
     def gram_multiplications(self, columns: bool) -> float:
         """The base's."""
         return self.base.gram_multiplications(columns)
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The base's, and the constant column where it is asked for."""
+        ours = self.scale if at.size and at[-1] == self.shape[1] - 1 else 0.0
+        return self.base.columns(at, ours, known)
 
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dualgap._types import Array, Mask
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows
+from dualgap.designs.columns import Columns, sparse_columns
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -29,6 +30,7 @@ class SparseDesign(Design):
         self._pieces = _pieces(A)
         self._pieces_T = [(at, _transposed(piece)) for at, piece in self._pieces]
         self._csr: Any = A if self._rows else None
+        self._csc: Any = None if self._rows else A
 
     def matvec(self, x: Array) -> Array:
         """A x."""
@@ -67,6 +69,17 @@ class SparseDesign(Design):
             self._csr = self.A.tocsr()
         return self._csr
 
+    @property
+    def nonzeros(self) -> int:
+        """Stored entries."""
+        return int(self.A.nnz)
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The columns from CSC; of CSR data the one re-laid copy is made here, and kept."""
+        if self._csc is None:
+            self._csc = self.A.tocsc()
+        return sparse_columns(at, self._csc[:, at[:-1] if constant else at], constant)
+
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
         A = self._by_rows()
@@ -87,11 +100,6 @@ class SparseDesign(Design):
     def take(self, rows: Mask) -> SparseDesign:
         """Some of the rows, as CSR."""
         return SparseDesign(self._by_rows()[rows])
-
-    @property
-    def nonzeros(self) -> int:
-        """Stored entries."""
-        return int(self.A.nnz)
 
     def gram_multiplications(self, columns: bool) -> float:
         """Pairs of entries in a row (in a column for `outer`)."""

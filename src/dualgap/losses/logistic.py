@@ -136,8 +136,11 @@ class Logistic(MarginLoss):
         return self.total(z, b, grad), grad
 
     def hess(self, z: Array, b: Array) -> Array:
-        """expit(z) expit(-z)."""
-        return np.asarray(expit(z) * expit(-z))
+        """expit(z) expit(-z) = e/(1 + e)^2 with e = exp(-|z|)."""
+        e = np.abs(z)
+        np.negative(e, out=e)
+        np.exp(e, out=e)
+        return e / (1.0 + e) ** 2
 
     def conj(self, y: Array, b: Array) -> Array:
         """p log p + (1-p) log(1-p), with 0 log 0 = 0."""
