@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dualgap._versions import show_versions
 
 if TYPE_CHECKING:
-    from dualgap import adaptation, algorithms, datasets, losses
+    from dualgap import adaptation, algorithms, datasets, losses, preconditioners
     from dualgap.certificate import Certificate, certify
     from dualgap.driver import solve
     from dualgap.problem import Problem
@@ -29,7 +29,7 @@ _HOMES = {
     "certify": "dualgap.certificate",
     "solve": "dualgap.driver",
 }
-_MODULES = ("adaptation", "algorithms", "datasets", "losses")
+_MODULES = ("adaptation", "algorithms", "datasets", "losses", "preconditioners")
 
 __all__ = [
     "Certificate",
@@ -41,6 +41,7 @@ __all__ = [
     "certify",
     "datasets",
     "losses",
+    "preconditioners",
     "show_versions",
     "solve",
 ]

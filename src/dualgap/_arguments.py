@@ -10,6 +10,7 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm
+from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -83,6 +84,17 @@ def starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, A
             )
         y = y.copy()
     return x, y
+
+
+def check_preconditioner(preconditioner: Preconditioner | None, state: Any) -> None:
+    """A state must be continued with the change of variables that it was made in."""
+    change = getattr(state, "change", None)
+    theirs = "none" if change is None else change.preconditioner
+    mine = "none" if preconditioner is None else preconditioner.name
+    if theirs != mine:
+        raise ValueError(
+            f"state belongs to precondition={theirs!r}, not to {mine!r}; pass the same one."
+        )
 
 
 def check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:

@@ -44,8 +44,8 @@ class Design(ABC):
         """A' r; r may be a matrix, one column per product."""
 
     @abstractmethod
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2 for every row."""
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """sum_j weights_j a_ij^2 for every row; |a_i|^2 without weights."""
 
     @abstractmethod
     def column_norms_sq(self, weights: Array) -> Array:

@@ -34,11 +34,12 @@ class DenseDesign(Design):
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """sum_j weights_j a_ij^2."""
         out = np.empty(self.shape[0])
         for rows, block in self.blocks(block_rows(self.shape[1])):
-            np.einsum("ij,ij->i", block, block, out=out[rows])
+            other = block if weights is None else block * weights
+            np.einsum("ij,ij->i", block, other, out=out[rows])
         return out
 
     def column_norms_sq(self, weights: Array) -> Array:

@@ -25,13 +25,16 @@ class InterceptDesign(Design):
         A.
     weights : array of shape (n,)
         Sum to one; they weigh the rows in the length of a column.
+    scale : float, optional
+        s, where it is known what suits (rounded to a power of two).
     """
 
-    def __init__(self, base: Design, weights: Array) -> None:
+    def __init__(self, base: Design, weights: Array, scale: float | None = None) -> None:
         self.base = base
         self.shape = (base.shape[0], base.shape[1] + 1)
-        mean_square = float(weights @ base.row_norms_sq()) / base.shape[1]
-        self.scale = 2.0 ** round(0.5 * math.log2(mean_square)) if mean_square > 0 else 1.0
+        if scale is None:
+            scale = math.sqrt(float(weights @ base.row_norms_sq()) / base.shape[1])
+        self.scale = 2.0 ** round(math.log2(scale)) if scale > 0 else 1.0
 
     def matvec(self, x: Array) -> Array:
         """A x + c."""
@@ -43,9 +46,11 @@ class InterceptDesign(Design):
             return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2 + s^2."""
-        return self.base.row_norms_sq() + self.scale**2
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """The base's, and s^2 times the last weight."""
+        if weights is None:
+            return self.base.row_norms_sq() + self.scale**2
+        return self.base.row_norms_sq(weights[:-1]) + weights[-1] * self.scale**2
 
     def column_norms_sq(self, weights: Array) -> Array:
         """The base's, and s^2 sum weights."""
