@@ -22,6 +22,7 @@ from dualgap._types import Array, Data
 from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
 from dualgap.algorithms._randomised import Randomised
+from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.auto import choose
 from dualgap.certificate import Certificate, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
@@ -230,8 +231,11 @@ class _Run:
                     status = Status.PASS_LIMIT
                 elif time.perf_counter() - self.began > self.seconds:
                     status = Status.TIME_LIMIT
+                elif (changed := self._changed(s)) is not None:
+                    s = changed
+                    status = self._judge(s)  # at the dual point that comes with the change
+                    s = self._adopt(s)
                 else:
-                    s = self._change(s)
                     s = self.algorithm.step(self.problem, s)
                     s = replace(s, incumbent=_better(s))
                     status = self._record(s) or self._judge(s)
@@ -240,14 +244,16 @@ class _Run:
             status = Status.INTERRUPTED
         return self._result(s, status, notes)
 
-    def _change(self, s: State) -> State:
-        """Go on in other variables where the preconditioner asks for it."""
+    def _changed(self, s: State) -> State | None:
+        """The run in other variables, where the preconditioner asks for them."""
         if self.conditioner is None:
-            return s
+            return None
         began, before = time.perf_counter(), self.user.constants.passes
-        change = self.conditioner.next_change(self.user, self.algorithm, s)
-        if change is None:
-            return s
+        asked = self.conditioner.next_change(self.user, self.problem, self.algorithm, s)
+        if asked is None:
+            return None
+        change, s = asked
+        assert isinstance(self.algorithm, AdaSPDC)  # no other asks for it
         self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
         spent = self.user.constants.passes - before + self.problem.constants.passes
         self.setup = Setup(

@@ -68,6 +68,8 @@ class Preconditioner(ABC):
     def begin(self, problem: Problem) -> Change:
         """The change of variables that a run starts with; passes are counted in the constants."""
 
-    def next_change(self, problem: Problem, algorithm: Algorithm, s: State) -> Change | None:
-        """Another change of variables that the run should go on in, or None to stay."""
+    def next_change(
+        self, problem: Problem, inner: Problem, algorithm: Algorithm, s: State
+    ) -> tuple[Change, State] | None:
+        """Other variables that the run should go on in, and from which state; None to stay."""
         return None

@@ -11,7 +11,8 @@ units of the columns do not matter.
 The rows of A T have the leverage scores of the data as squared lengths, and are sampled by them.
 
 Whitening again: where phi'' is far below 1/gamma (logistic loss, rows classified with confidence)
-h_i = phi_i''(z_i) at the present point whitens better. This bounds nothing: steps count on
+h_i = phi_i''(z_i) whitens better, at the best multiple of the present point. This bounds nothing:
+steps count on
 min(1, MARGIN gamma phi_i'') in place of 1 for each row under the monitor, and after a roll-back
 the run goes back to the first change of variables for good.
 """
@@ -19,7 +20,7 @@ the run goes back to the first change of variables for good.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -38,10 +39,12 @@ if TYPE_CHECKING:
 
 BUDGET = 1 << 30
 """Bytes (1 GiB) that the matrix A T and its factorisations may take."""
-AGAIN = (2, 4, 6, 8, 12, 16, 24, 32, 64)
+AGAIN = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 """Passes after which a run is whitened again."""
 MARGIN = 2.0
 """How far phi'' of a row may grow before the steps are too long for it."""
+GOOD_ENOUGH = 0.9
+"""A least curvature of P that leaves whitening again nothing to gain: 1 is the best."""
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Above this reciprocal condition number one factorisation is accurate enough."""
@@ -161,7 +164,9 @@ class Whitener(Preconditioner):
         """Whiten with the largest curvature that phi can have."""
         return self.change(problem, np.full(problem.n, 1.0 / problem.loss.gamma), None, 0, 0)
 
-    def next_change(self, problem: Problem, algorithm: Algorithm, s: State) -> Change | None:
+    def next_change(
+        self, problem: Problem, inner: Problem, algorithm: Algorithm, s: State
+    ) -> tuple[Change, State] | None:
         """Whiten with phi'' at the present point when it is time, or go back after a roll-back."""
         old, loss = s.change, problem.loss
         assert isinstance(old, Whitening)
@@ -169,13 +174,15 @@ class Whitener(Preconditioner):
             return None
         if s.rollbacks > old.rollbacks and old.row_curvature is not None:
             h = np.full(problem.n, 1.0 / loss.gamma)
-            return self.change(problem, h, None, len(self.again), s.rollbacks)
+            return self.change(problem, h, None, len(self.again), s.rollbacks), s
         due = sum(t <= s.passes for t in self.again)
-        if due <= old.times:
+        seen = s.Delta + float(old.strengths.min())
+        if due <= old.times or seen >= GOOD_ENOUGH:
             return None
+        s = best_multiple(inner, s)
         h = loss.hess(s.z, problem.b)
         row_curvature = np.minimum(1.0, MARGIN * loss.gamma * h)
-        return self.change(problem, h, row_curvature, due, s.rollbacks)
+        return self.change(problem, h, row_curvature, due, s.rollbacks), s
 
 
 @dataclass(frozen=True)
@@ -203,6 +210,30 @@ class Whiten(Whitener):
         if not l2.all():
             strengths[strengths <= 1e-13] = 0.0  # rounding of a direction without penalty
         return Whitened(strengths, means, row_curvature, times, rollbacks, T)
+
+
+def best_multiple(problem: Problem, s: State) -> State:
+    """Move to t x, t the minimiser of P along the ray: no product with A, as A (t x) = t A x.
+
+    Where phi'' falls away from 0 the first steps have the direction long before the length.
+    """
+    loss, b = problem.loss, problem.b
+    offset = 0.0 if problem.offset is None else problem.offset
+    z, penalty = s.z - offset, 2.0 * problem.regularizer.value(s.x)
+    t = 1.0
+    for _ in range(50):
+        at = t * z + offset
+        slope = problem.inner(loss.grad(at, b), z) + t * penalty
+        curvature = problem.mean(loss.hess(at, b) * z * z) + penalty
+        if not curvature > 0.0:
+            break
+        step = min(max(-slope / curvature, -0.5 * t), t)  # at most double or half
+        t += step
+        if abs(step) <= 1e-6 * t:
+            break
+    at, x = t * z + offset, t * s.x
+    primal = problem.primal(x, at)
+    return replace(s, x=x, z=at, zt=at, primal=primal) if primal < s.primal else s
 
 
 def whitening_matrix(base: Design, weights: Array, means: Array | None, l2: Array) -> Array:
