@@ -87,9 +87,10 @@ def starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, A
 
 
 def check_preconditioner(preconditioner: Preconditioner | None, state: Any) -> None:
-    """A state must be continued with the change of variables that it was made in."""
-    change = getattr(state, "change", None)
-    theirs = "none" if change is None else change.preconditioner
+    """A state must be one, and be continued with the change of variables that it was made in."""
+    if not isinstance(state, State):
+        raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
+    theirs = "none" if state.change is None else state.change.preconditioner
     mine = "none" if preconditioner is None else preconditioner.name
     if theirs != mine:
         raise ValueError(
@@ -97,10 +98,8 @@ def check_preconditioner(preconditioner: Preconditioner | None, state: Any) -> N
         )
 
 
-def check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
+def check_state(problem: Problem, algorithm: Algorithm, state: State) -> None:
     """A state must belong to this algorithm, rule and problem."""
-    if not isinstance(state, State):
-        raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
     if state.algorithm != algorithm.name:
         raise ValueError(
             f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "

@@ -50,7 +50,7 @@ class InterceptDesign(Design):
         """The base's, and s^2 times the last weight."""
         if weights is None:
             return self.base.row_norms_sq() + self.scale**2
-        return self.base.row_norms_sq(weights[:-1]) + weights[-1] * self.scale**2
+        return self.base.row_norms_sq(weights[:-1]) + float(weights[-1]) * self.scale**2
 
     def column_norms_sq(self, weights: Array) -> Array:
         """The base's, and s^2 sum weights."""

@@ -21,7 +21,7 @@ from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.constants import outer_gram
 from dualgap.designs import ScaledDesign, SparseDesign
-from dualgap.preconditioners.whiten import EPS, Whitener, Whitening
+from dualgap.preconditioners.whiten import EPS, Local, Whitener, Whitening
 from dualgap.problem import Problem
 
 
@@ -77,9 +77,7 @@ class Rows(Whitener):
             )
         super().check(problem)
 
-    def change(
-        self, problem: Problem, h: Array, row_curvature: Array | None, times: int, rollbacks: int
-    ) -> Whitening:
+    def change(self, problem: Problem, h: Array, local: Local | None) -> Whitening:
         """Factorise A_c F^2 A_c'."""
         weights = problem.q * h
         K = _outer(problem)
@@ -99,7 +97,7 @@ class Rows(Whitener):
         N = (V / root) @ Z
         image = np.ascontiguousarray((V * root) @ Z)
         strengths = 1.0 / (np.maximum(e, 0.0) + 1.0)
-        return RowSpace(strengths, means, row_curvature, times, rollbacks, N, image)
+        return RowSpace(strengths, means, local, N, image)
 
 
 def _penalty(problem: Problem) -> Array:

@@ -11,17 +11,19 @@ units of the columns do not matter.
 The rows of A T have the leverage scores of the data as squared lengths, and are sampled by them.
 
 Whitening again: where phi'' is far below 1/gamma (logistic loss, rows classified with confidence)
-h_i = phi_i''(z_i) whitens better, at the best multiple of the present point. This bounds nothing:
-steps count on
-min(1, MARGIN gamma phi_i'') in place of 1 for each row under the monitor, and after a roll-back
-the run goes back to the first change of variables for good.
+h_i = max(phi_i''(z_i), damping * mean loss) whitens better, at the best multiple of the present
+point. This bounds nothing. The damping, as Levenberg's, keeps rows that are classified with
+confidence from moving far: it falls while P falls, and rises where P rose, from the best point.
+Steps count on min(1, MARGIN gamma h_i) in place of 1 for each row, under the monitor: after a
+roll-back the run goes back to the first change of variables for good.
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -39,10 +41,13 @@ if TYPE_CHECKING:
 
 BUDGET = 1 << 30
 """Bytes (1 GiB) that the matrix A T and its factorisations may take."""
-AGAIN = (2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+AGAIN = (*range(2, 21, 2), 24, 28, 32, 40, 48, 64)
 """Passes after which a run is whitened again."""
 MARGIN = 2.0
 """How far phi'' of a row may grow before the steps are too long for it."""
+DAMPING, EASE, TIGHTEN = 10.0, 0.3, 10.0
+"""phi'' counts as at least a multiple of the mean loss: where it starts, and what success and
+failure make of it."""
 GOOD_ENOUGH = 0.9
 """A least curvature of P that leaves whitening again nothing to gain: 1 is the best."""
 EPS = float(np.finfo(float).eps)
@@ -53,18 +58,28 @@ CONSTANT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
+class Local:
+    """What whitening at a point has to remember."""
+
+    row_curvature: Array
+    """min(1, MARGIN gamma h)."""
+    damping: float
+    """h_i was at least this multiple of the mean loss."""
+    primal: float
+    """P at the point."""
+    times: int
+    """Entries of ``again`` that are done with."""
+
+
+@dataclass(frozen=True, eq=False)
 class Whitening(Change):
     """What a run in whitened variables goes on from; c' = c + means'x with an intercept."""
 
     strengths: Array
     """The l2 of each new coordinate."""
     means: Array | None
-    row_curvature: Array | None
-    """min(1, MARGIN gamma phi''); None for the majorant."""
-    times: int
-    """How often the run has been whitened again."""
-    rollbacks: int
-    """Roll-backs of the run by then."""
+    local: Local | None
+    """Where the run was whitened; None for the majorant."""
 
     @abstractmethod
     def product(self, problem: Problem) -> Array:
@@ -79,7 +94,7 @@ class Whitening(Change):
             intercept_scale=problem.loss.gamma**0.5,
             sampling="balanced",
             curvature=1.0,
-            row_curvature=self.row_curvature,
+            row_curvature=None if self.local is None else self.local.row_curvature,
         )
 
     def shift(self, x: Array) -> float | Array:
@@ -136,9 +151,7 @@ class Whitener(Preconditioner):
         object.__setattr__(self, "again", tuple(sorted(times)))
 
     @abstractmethod
-    def change(
-        self, problem: Problem, h: Array, row_curvature: Array | None, times: int, rollbacks: int
-    ) -> Whitening:
+    def change(self, problem: Problem, h: Array, local: Local | None) -> Whitening:
         """Whiten with the curvatures h of the rows."""
 
     @abstractmethod
@@ -162,7 +175,7 @@ class Whitener(Preconditioner):
 
     def begin(self, problem: Problem) -> Change:
         """Whiten with the largest curvature that phi can have."""
-        return self.change(problem, np.full(problem.n, 1.0 / problem.loss.gamma), None, 0, 0)
+        return self.change(problem, np.full(problem.n, 1.0 / problem.loss.gamma), None)
 
     def next_change(
         self, problem: Problem, inner: Problem, algorithm: Algorithm, s: State
@@ -170,19 +183,36 @@ class Whitener(Preconditioner):
         """Whiten with phi'' at the present point when it is time, or go back after a roll-back."""
         old, loss = s.change, problem.loss
         assert isinstance(old, Whitening)
-        if loss.is_quadratic or loss.is_vector or not algorithm.uses_local_curvature:
+        # Self-concordance makes phi'' <= phi: the damping is in the right unit.
+        if not loss.is_self_concordant or loss.is_vector or not algorithm.uses_local_curvature:
             return None
-        if s.rollbacks > old.rollbacks and old.row_curvature is not None:
-            h = np.full(problem.n, 1.0 / loss.gamma)
-            return self.change(problem, h, None, len(self.again), s.rollbacks), s
+        now = old.local
+        if s.rollbacks > 0:  # local curvature has misled the run: no more of it
+            return None if now is None else (self.begin(problem), s)
         due = sum(t <= s.passes for t in self.again)
-        seen = s.Delta + float(old.strengths.min())
-        if due <= old.times or seen >= GOOD_ENOUGH:
+        if due <= (0 if now is None else now.times):
+            return None
+        before = math.inf if now is None else now.primal
+        damping = DAMPING if now is None else now.damping
+        if s.primal < before and s.Delta + float(old.strengths.min()) >= GOOD_ENOUGH:
             return None
         s = best_multiple(inner, s)
-        h = loss.hess(s.z, problem.b)
+        if s.primal < before:
+            damping *= EASE
+        else:
+            # phi'' grew on the way: back to the best point, with shorter ways from there.
+            x = s.incumbent.x
+            assert x is not None
+            z = inner.predict(x)
+            s = replace(
+                s, x=x, z=z, zt=z, primal=inner.primal(x, z), check_passes=s.check_passes + 1
+            )
+            damping *= TIGHTEN
+        h = np.maximum(loss.hess(s.z, problem.b), damping * problem.mean_loss(s.z))
+        h = np.minimum(h, 1.0 / loss.gamma)
         row_curvature = np.minimum(1.0, MARGIN * loss.gamma * h)
-        return self.change(problem, h, row_curvature, due, s.rollbacks), s
+        local = Local(row_curvature, damping, s.primal, due)
+        return self.change(problem, h, local), s
 
 
 @dataclass(frozen=True)
@@ -195,9 +225,7 @@ class Whiten(Whitener):
         """A T, and a few matrices of side d."""
         return 8.0 * problem.d * (problem.n + 4.0 * problem.d)
 
-    def change(
-        self, problem: Problem, h: Array, row_curvature: Array | None, times: int, rollbacks: int
-    ) -> Whitening:
+    def change(self, problem: Problem, h: Array, local: Local | None) -> Whitening:
         """Factorise A'Q diag(h) A + diag(l2)."""
         weights = problem.q * h
         means = None
@@ -209,7 +237,7 @@ class Whiten(Whitener):
         strengths = l2 @ (T * T)
         if not l2.all():
             strengths[strengths <= 1e-13] = 0.0  # rounding of a direction without penalty
-        return Whitened(strengths, means, row_curvature, times, rollbacks, T)
+        return Whitened(strengths, means, local, T)
 
 
 def best_multiple(problem: Problem, s: State) -> State:
