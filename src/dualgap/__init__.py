@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dualgap._versions import show_versions
 
 if TYPE_CHECKING:
-    from dualgap import adaptation, algorithms, datasets, experiments, losses
+    from dualgap import adaptation, algorithms, datasets, experiments, losses, preconditioners
     from dualgap.certificate import Certificate, certify
     from dualgap.driver import solve
     from dualgap.problem import Problem
@@ -29,7 +29,7 @@ _HOMES = {
     "certify": "dualgap.certificate",
     "solve": "dualgap.driver",
 }
-_MODULES = ("adaptation", "algorithms", "datasets", "experiments", "losses")
+_MODULES = ("adaptation", "algorithms", "datasets", "experiments", "losses", "preconditioners")
 
 __all__ = [
     "Certificate",
@@ -42,6 +42,7 @@ __all__ = [
     "datasets",
     "experiments",
     "losses",
+    "preconditioners",
     "show_versions",
     "solve",
 ]

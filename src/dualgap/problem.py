@@ -9,6 +9,7 @@ constant: inside the package x stands for (x, c/s) and A for (A, s 1), see `desi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, weighted_sum
 from dualgap._types import Array, Data, Places
 from dualgap.constants import Constants
-from dualgap.designs import Columns, InterceptDesign, as_design
+from dualgap.designs import Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
 from dualgap.normal_equations import Range
 from dualgap.regularizers import ElasticNet
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dualgap.adaptation import Rule
     from dualgap.algorithms import Algorithm
     from dualgap.certificate import Certificate
+    from dualgap.preconditioners import Preconditioner
     from dualgap.result import Result
     from dualgap.state import State
     from dualgap.trace import Snapshot
@@ -63,6 +65,13 @@ class Problem:
         Added to the predictions.
     """
 
+    sampling: str = "uniform"
+    """What randomised algorithms draw by default in these variables."""
+    curvature: float | None = None
+    """An estimate of the least curvature of P, where a change of variables has made one."""
+    row_curvature: Array | None = None
+    """gamma phi_i'' near the iterates, with a margin, where steps may count on it; 1 if None."""
+
     def __init__(
         self,
         A: Data,
@@ -80,7 +89,8 @@ class Problem:
         self.l1 = check.real("l1", l1, low=0.0)
         self.l2 = check.real("l2", l2, low=0.0)
         self.fit_intercept = check.flag("fit_intercept", fit_intercept)
-        base = as_design(A)
+        self.base = base = as_design(A)
+        """A without the column of an intercept."""
         self.n, self.d = base.shape
         self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
@@ -114,6 +124,46 @@ class Problem:
         self.regularizer = ElasticNet(l1_j, l2_j)
         self.constants = Constants(self.design, self.q)
         self._columns: Columns | None = None
+
+    def in_variables(
+        self,
+        base: Design,
+        l1: Array,
+        l2: Array,
+        *,
+        intercept_scale: float | None = None,
+        sampling: str = "uniform",
+        curvature: float | None = None,
+        row_curvature: Array | None = None,
+    ) -> Problem:
+        """The same problem in other variables: the same rows, targets, loss, weights and offset.
+
+        Parameters
+        ----------
+        base : Design
+            A in the new variables, without the column of an intercept.
+        l1, l2 : array
+            Strengths per new coordinate.
+        intercept_scale : float, optional
+            What suits as the constant column; see `InterceptDesign`.
+        sampling, curvature, row_curvature
+            The attributes of these names.
+        """
+        inner = copy.copy(self)
+        for kept in ("column_means", "column_norms", "free_range"):
+            inner.__dict__.pop(kept, None)
+        inner.base, inner.d = base, base.shape[1]
+        inner.design = base
+        if self.fit_intercept:
+            inner.design = InterceptDesign(base, self.q, intercept_scale)
+            l1, l2 = np.append(l1, 0.0), np.append(l2, 0.0)
+        if self.outputs is not None:
+            l1, l2 = l1[:, None], l2[:, None]
+        inner.regularizer = ElasticNet(l1, l2)
+        inner.constants = Constants(inner.design, self.q)
+        inner._columns = None
+        inner.sampling, inner.curvature, inner.row_curvature = sampling, curvature, row_curvature
+        return inner
 
     def __repr__(self) -> str:
         """One line."""
@@ -230,7 +280,7 @@ class Problem:
         adapt: str | Rule | None = None,
         mu: float | None = None,
         schedule: str | None = None,
-        precondition: str = "auto",
+        precondition: str | Preconditioner = "auto",
         tol: float = 1e-6,
         max_passes: float = 1000,
         max_time: float | None = None,
@@ -297,6 +347,13 @@ class Problem:
                 f"intercept={c}, but this problem has no intercept; use fit_intercept=True."
             )
         return values
+
+    def joined(self, x: Array, intercept: float | Array) -> Array:
+        """`join` without its checks, for points that an algorithm made."""
+        if not isinstance(self.design, InterceptDesign):
+            return x
+        last = np.reshape(np.asarray(intercept) / self.design.scale, (1, *x.shape[1:]))
+        return np.concatenate((x, last))
 
     def split(self, x: Array) -> tuple[Array, float | Array]:
         """The coefficients and the intercept: the inverse of `join`."""

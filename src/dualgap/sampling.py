@@ -26,6 +26,8 @@ NAMES = {
     "uniform": "with replacement, p_i = q_i: uniform without weights (the paper's)",
     "permuted": "every row once a pass, in random order",
     "importance": "with replacement, p_i = q_i/2 + (1/2) q_i |a_i|^2 / sum q |a|^2",
+    "balanced": "p as importance; row i comes n p_i times a pass, rounded up or down at random, in "
+    "random order",
 }
 
 
@@ -40,6 +42,7 @@ class Sampler:
     R: float
     permuted: bool
     seed: int
+    balanced: bool = False
     least: float = field(init=False)
     """The smallest positive probability."""
     even: bool = field(init=False)
@@ -59,6 +62,10 @@ class Sampler:
         if self.even:
             return rng.integers(0, n, n, dtype=np.int64)
         edges = np.cumsum(self.p)
+        if self.balanced:
+            # One random number places n evenly spaced points on the rows' intervals.
+            points = (np.arange(n) + rng.random()) * (edges[-1] / n)
+            return rng.permutation(np.searchsorted(edges, points, side="right"))
         drawn = np.searchsorted(edges, rng.random(n) * edges[-1], side="right")
         return np.asarray(np.minimum(drawn, np.flatnonzero(self.p > 0)[-1]), dtype=np.int64)
 
@@ -73,13 +80,18 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
     """
     q = problem.q
     norms = problem.constants.row_norms_sq
+    if problem.row_curvature is not None:
+        norms = norms * problem.row_curvature
     permuted = False
+    if sampling is None:
+        sampling = problem.sampling
+    balanced = isinstance(sampling, str) and sampling == "balanced"
     if isinstance(sampling, str):
         lookup("sampling", sampling, NAMES)
         if sampling == "permuted":
             permuted = True
             p = (q > 0) / np.count_nonzero(q)
-        elif sampling == "importance":
+        elif sampling in ("importance", "balanced"):
             weighted = q * norms
             total = float(weighted.sum())
             p = 0.5 * q + 0.5 * weighted / total if total > 0 else q
@@ -99,4 +111,11 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
             )
     ratio = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
     R = math.sqrt(float((norms * ratio).max()))
-    return Sampler(p=np.array(p), ratio=ratio, R=R if R > 0 else 1.0, permuted=permuted, seed=seed)
+    return Sampler(
+        p=np.array(p),
+        ratio=ratio,
+        R=R if R > 0 else 1.0,
+        permuted=permuted,
+        seed=seed,
+        balanced=balanced,
+    )

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.schedules import Steps
+
+if TYPE_CHECKING:
+    from dualgap.preconditioners import Change
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,9 @@ class State:
         What the adaptation rule and the monitor remember.
     incumbent : Incumbent
         The best points so far.
+    change : Change or None
+        The change of variables of a preconditioned run: x, u and the incumbent's x are in the new
+        variables, ``change.to_user(x)`` is in the user's.
     """
 
     algorithm: str
@@ -92,6 +98,7 @@ class State:
     xt: Array | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)
     incumbent: Incumbent = field(default_factory=Incumbent)
+    change: Change | None = None
 
     @property
     def merit(self) -> float:

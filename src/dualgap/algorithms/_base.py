@@ -27,6 +27,8 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+    uses_local_curvature: ClassVar[bool] = False
+    """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
 
     def __post_init__(self) -> None:
         """Names of options become their values."""

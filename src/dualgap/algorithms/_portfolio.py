@@ -1,7 +1,7 @@
 """What ``algorithm="auto"`` runs: a short rule on what is known before any work.
 
-- l1 > 0: the paper's adaptive batch methods, `ada-bpd`, or `adf-bpd` where the dual prox has no
-  formula: they take any regulariser.
+- l1 > 0: `working-set`, because the solution is sparse; with several predictions a row `adf-bpd`,
+  which takes any regulariser.
 - No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss: `sdca`; a few passes are
   enough.
 - No l1 otherwise: `newton`, which takes care of the conditioning, for losses with a smooth second
@@ -17,6 +17,7 @@ from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.newton import Newton
 from dualgap.algorithms.sdca import SDCA
+from dualgap.algorithms.working_set import WorkingSet
 from dualgap.problem import Problem
 
 MANY_ROWS = 1000
@@ -27,8 +28,9 @@ def choose(problem: Problem) -> tuple[Algorithm, str]:
     """The algorithm and the reason."""
     loss, g = problem.loss, problem.regularizer
     if g.has_l1:
-        by_formula = loss.has_dual_prox and not loss.prox_is_iterative
-        return (AdaBPD() if by_formula else ADFBPD()), "the regulariser has an l1 part"
+        if loss.is_vector:
+            return ADFBPD(), "the regulariser has an l1 part, and rows several predictions"
+        return WorkingSet(), "the regulariser has an l1 part"
     if not loss.is_vector and loss.code >= 0 and loss.has_dual_prox and problem.n >= MANY_ROWS:
         strong = g.strong_convexity
         if strong > 0.0 and not loss.is_quadratic:

@@ -16,6 +16,7 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import cache_lines
 from dualgap._types import Array
+from dualgap.adaptation import known_curvature
 from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
 from dualgap.problem import Problem
@@ -34,15 +35,16 @@ class Randomised(Algorithm):
 
     Parameters
     ----------
-    sampling : str or array of shape (n,)
-        ``"uniform"``, ``"permuted"``, ``"importance"`` or probabilities; see `dualgap.sampling`.
+    sampling : str or array of shape (n,), optional
+        ``"uniform"`` (the default; ``"balanced"`` where whitened), ``"permuted"``,
+        ``"importance"``, ``"balanced"`` or probabilities; see `dualgap.sampling`.
     seed : int
         Decides which rows are visited.
     check_every : int
         Passes between two checks; each costs one more.
     """
 
-    sampling: Any = "uniform"
+    sampling: Any = None
     seed: int = 0
     check_every: int = EPOCHS
 
@@ -76,7 +78,7 @@ class Randomised(Algorithm):
         """The sampler for this problem (kept with its constants)."""
         require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
-        named = isinstance(self.sampling, str)
+        named = self.sampling is None or isinstance(self.sampling, str)
         key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed)
         if key not in kept:
             kept[key] = make_sampler(problem, self.sampling, self.seed)
@@ -123,6 +125,8 @@ def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
 
 def start_estimate(problem: Problem) -> float:
     """First estimate of delta mu^2/n: between lambda and the mean eigenvalue of A'QA."""
+    if problem.curvature is not None:
+        return known_curvature(problem, problem.curvature)
     mean = problem.constants.trace / problem.constants.gram_side / problem.loss.gamma
     mean = mean if mean > 0 else 1.0
     low = max(problem.regularizer.penalised_strength, 1e-6 * mean)

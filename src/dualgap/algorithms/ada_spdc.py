@@ -93,3 +93,4 @@ class ADFSPDC(AdaSPDC):
 
     name: ClassVar[str] = "adf-spdc"
     dual_free: ClassVar[bool] = True
+    uses_local_curvature: ClassVar[bool] = True

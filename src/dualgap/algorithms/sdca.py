@@ -11,7 +11,6 @@ With l1 the step is exact for an upper bound of the quadratic, as in their Prox-
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 

@@ -51,7 +51,7 @@ class Design(ABC):
 
     @abstractmethod
     def row_norms_sq(self, weights: Array | None = None) -> Array:
-        """|a_i|^2 for every row, or sum_j weights_j a_ij^2."""
+        """sum_j weights_j a_ij^2 for every row; |a_i|^2 without weights."""
 
     @abstractmethod
     def column_norms_sq(self, weights: Array) -> Array:

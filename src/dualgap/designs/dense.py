@@ -36,13 +36,11 @@ class DenseDesign(Design):
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
-        """|a_i|^2, or sum_j weights_j a_ij^2."""
+        """sum_j weights_j a_ij^2."""
         out = np.empty(self.shape[0])
         for rows, block in self.blocks(block_rows(self.shape[1])):
-            if weights is None:
-                np.einsum("ij,ij->i", block, block, out=out[rows])
-            else:
-                np.matmul(block * block, weights, out=out[rows])
+            other = block if weights is None else block * weights
+            np.einsum("ij,ij->i", block, other, out=out[rows])
         return out
 
     def column_norms_sq(self, weights: Array) -> Array:

@@ -27,14 +27,17 @@ class InterceptDesign(Design):
         A.
     weights : array of shape (n,)
         Sum to one; they weigh the rows in the length of a column.
+    scale : float, optional
+        s, where it is known what suits (rounded to a power of two).
     """
 
-    def __init__(self, base: Design, weights: Array) -> None:
+    def __init__(self, base: Design, weights: Array, scale: float | None = None) -> None:
         self.base = base
         self.is_sparse = base.is_sparse
         self.shape = (base.shape[0], base.shape[1] + 1)
-        mean_square = float(weights @ base.row_norms_sq()) / base.shape[1]
-        self.scale = 2.0 ** round(0.5 * math.log2(mean_square)) if mean_square > 0 else 1.0
+        if scale is None:
+            scale = math.sqrt(float(weights @ base.row_norms_sq()) / base.shape[1])
+        self.scale = 2.0 ** round(math.log2(scale)) if scale > 0 else 1.0
 
     def matvec(self, x: Array) -> Array:
         """A x + c."""
@@ -84,6 +87,7 @@ class InterceptDesign(Design):
     def gram_multiplications(self, columns: bool) -> float:
         """The base's."""
         return self.base.gram_multiplications(columns)
+
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The base's, and the constant column where it is asked for."""
         ours = self.scale if at.size and at[-1] == self.shape[1] - 1 else 0.0

@@ -41,22 +41,19 @@ class SparseDesign(Design):
         return _sum(self._pieces_T, r) if self._rows else _stack(self._pieces_T, r)
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
-        """|a_i|^2, or sum_j weights_j a_ij^2."""
-        return self._squares(1, weights)
+        """sum_j weights_j a_ij^2."""
+        squares = self._squares()
+        total = squares.sum(axis=1) if weights is None else squares @ weights
+        return np.asarray(total).reshape(-1)
 
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
-        return self._squares(0, weights)
+        return np.asarray(self._squares().T @ weights).reshape(-1)
 
-    def _squares(self, axis: int, weights: Array | None = None) -> Array:
+    def _squares(self) -> Any:
         values = self.A.data.astype(np.float64)
         values *= values
-        squares = _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
-        if axis == 1:
-            total = squares.sum(axis=1) if weights is None else squares @ weights
-            return np.asarray(total).reshape(-1)
-        assert weights is not None
-        return np.asarray(squares.T @ weights).reshape(-1)
+        return _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
 
     def rows(self) -> Rows:
         """CSR arrays; a copy of CSC data is made once."""
