@@ -82,6 +82,11 @@ def measure(
     note = ""
     for knob in contestant.ladder:
         rung = _timed(task, contestant, knob)
+        if rung.seconds > limits.give_up:  # perhaps it compiled what looser rungs did not need
+            again = _timed(task, contestant, knob)
+            if again.seconds < rung.seconds / 2:
+                end += rung.seconds
+            rung.seconds, rung.runs = min(rung.seconds, again.seconds), 2
         rungs.append((knob, rung))
         tell(rung.as_dict())
         suboptimality = (rung.primal - limits.optimum) / scale

@@ -137,8 +137,8 @@ def _summary(table: list[dict[str, Any]]) -> list[str]:
         worst = max(short, key=lambda row: row["ours"] - row["theirs"])
         within = sum(row["ours"] - row["theirs"] <= SHORT for row in short)
         lines += [
-            f"best peer up to {1e3 * SHORT:g} ms, {len(short)} problems: at most {1e3 * SHORT:g} ms "
-            f"more on {within}; worst {1e3 * (worst['ours'] - worst['theirs']):+.2f} ms, "
+            f"best peer up to {1e3 * SHORT:g} ms, {len(short)} problems: "
+            f"at most {1e3 * SHORT:g} ms more on {within}; worst {1e3 * (worst['ours'] - worst['theirs']):+.2f} ms, "
             f"{worst['problem']}"
         ]
     if hindsight := [row for row in table if row["best own"] != OURS]:

@@ -1,4 +1,4 @@
-"""lightning: stochastic, dual and coordinate methods by epochs; (1/n) sum_i phi_i + alpha/2 |x|^2."""
+"""lightning by epochs: (1/n) sum_i phi_i + alpha/2 |x|^2 (+ beta |x|_1)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""skglm: its solvers on its quadratic and logistic data fits."""
+"""skglm: its solvers, called without the estimator around them."""
 
 from __future__ import annotations
 
 from functools import partial
 from importlib.metadata import version
 
-from skglm import GeneralizedLinearEstimator
 from skglm.datafits import Logistic, Quadratic
 from skglm.penalties import L2, L1_plus_L2
 from skglm.solvers import FISTA, LBFGS, AndersonCD, GramCD, ProxNewton
@@ -34,13 +33,10 @@ def _contestant(task: Task, solver, first: int, options: dict) -> Contestant:
     columns = task.by_columns
     penalty = L1_plus_L2(task.strength, task.l1_ratio) if task.l1 else L2(task.l2)
 
+    datafit = None if solver is GramCD else Quadratic() if task.loss == "squared" else Logistic()
+
     def fit(knob):
         tol, most = knob
-        model = GeneralizedLinearEstimator(
-            Quadratic() if task.loss == "squared" else Logistic(),
-            penalty,
-            solver(tol=tol, max_iter=most, **options),
-        )
-        return model.fit(columns, task.b).coef_
+        return solver(tol=tol, max_iter=most, **options).solve(columns, task.b, datafit, penalty)[0]
 
     return Contestant(fit, pairs(first))
