@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from benchmarks.race import problems, report
-from benchmarks.race.measure import Limits
+from benchmarks.race.measure import CLOCKS, Limits
 from benchmarks.race.peers import LIBRARIES
 from benchmarks.race.pool import Worker
 from benchmarks.race.profile import draw
@@ -35,6 +35,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for each contestant")
     parser.add_argument("--patience", type=float, default=10.0,
                         help="give up a peer whose call takes so many times the best")  # fmt: skip
+    parser.add_argument("--clock", choices=tuple(CLOCKS), default="wall",
+                        help="cpu: processor time, where others use the machine")  # fmt: skip
     parser.add_argument("--python", action="append", default=[], metavar="PATH",
                         help="another Python, for libraries this one lacks")  # fmt: skip
     parser.add_argument("--again", nargs="+", default=[], metavar="PATTERN",
@@ -106,9 +108,12 @@ def _race(name: str, workers: list[Worker], options: argparse.Namespace, store: 
             best = report.best_peer(entry)[1]
             patience = max(LEAST_PATIENCE, options.patience * best)
             limits = Limits(
-                report.optimum(entry), options.limit, options.limit if ours else patience
+                report.optimum(entry),
+                options.limit,
+                options.limit if ours else patience,
+                options.clock,
             )
             rungs, note = worker.run(method, limits)
-            results[label] = {"rungs": rungs, "note": note}
+            results[label] = {"rungs": rungs, "note": note, "clock": options.clock}
             store.save()
             print(f"  {label:32s} {report.line(entry, label)}", flush=True)

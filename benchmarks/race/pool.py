@@ -24,6 +24,8 @@ ONE_THREAD = dict.fromkeys(
 )
 FIRST_CALL = 120.0
 """Seconds granted to importing, converting and compiling."""
+SLOW_MACHINE = 3.0
+"""How much longer than its limit a call may take before its process is ended."""
 
 
 class Worker:
@@ -63,7 +65,7 @@ class Worker:
                     note = "its process died"
                     break
                 rungs[content["knob"]] = content
-                wait = limits.seconds + 10.0
+                wait = SLOW_MACHINE * limits.seconds + 10.0
         except queue.Empty:
             note = "a call took too long and was ended"
         self.end()
@@ -89,7 +91,7 @@ class Worker:
         threading.Thread(
             target=_listen, args=(self._process.stdout, self._answers), daemon=True
         ).start()
-        kind, content = self._answers.get(timeout=FIRST_CALL)
+        kind, content = self._answer()
         if kind != "ready":
             self.absent = str(content) or "its process died"
             self.end()
@@ -104,8 +106,17 @@ class Worker:
 
     def _ask(self, *message) -> Any:
         self._send(*message)
-        kind, content = self._answers.get(timeout=FIRST_CALL)
-        return [] if kind == "end" else content
+        kind, content = self._answer()
+        if kind == "end":
+            self.end()
+            return []
+        return content
+
+    def _answer(self) -> tuple[str, Any]:
+        try:
+            return self._answers.get(timeout=FIRST_CALL)
+        except queue.Empty:
+            return "end", "its process does not answer"
 
 
 def _listen(stream, answers: queue.Queue) -> None:

@@ -136,10 +136,10 @@ def _summary(table: list[dict[str, Any]]) -> list[str]:
     if short:
         worst = max(short, key=lambda row: row["ours"] - row["theirs"])
         within = sum(row["ours"] - row["theirs"] <= SHORT for row in short)
+        more = 1e3 * (worst["ours"] - worst["theirs"])
         lines += [
-            f"best peer up to {1e3 * SHORT:g} ms, {len(short)} problems: "
-            f"at most {1e3 * SHORT:g} ms more on {within}; worst {1e3 * (worst['ours'] - worst['theirs']):+.2f} ms, "
-            f"{worst['problem']}"
+            f"best peer up to {1e3 * SHORT:g} ms, {len(short)} problems: at most "
+            f"{1e3 * SHORT:g} ms more on {within}; worst {more:+.2f} ms, {worst['problem']}"
         ]
     if hindsight := [row for row in table if row["best own"] != OURS]:
         worst = max(hindsight, key=lambda row: row["hindsight"])
