@@ -9,6 +9,8 @@ from dataclasses import asdict
 from fnmatch import fnmatch
 from pathlib import Path
 
+from threadpoolctl import threadpool_limits
+
 from benchmarks.race import problems, report
 from benchmarks.race.measure import CLOCKS, Limits
 from benchmarks.race.peers import LIBRARIES
@@ -93,7 +95,8 @@ def _race(name: str, workers: list[Worker], options: argparse.Namespace, store: 
     if "reference" not in entry:
         entry |= {"n": task.n, "d": task.d, "nnz": task.nnz, "l1": task.l1, "l2": task.l2}
         entry["primal_at_zero"] = task.primal_at_zero
-        entry["reference"] = asdict(reference(task))
+        with threadpool_limits(1):
+            entry["reference"] = asdict(reference(task))
         bound = entry["reference"]["gap"] / (task.primal_at_zero - entry["reference"]["primal"])
         print(f"{name}: P* is known to {bound:.1e} of P(0) - P*", flush=True)
     results = entry["contestants"]

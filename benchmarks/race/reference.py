@@ -69,18 +69,17 @@ def _newton(task: Task, x: np.ndarray, most: int = 60) -> np.ndarray:
         slopes, curvatures = _derivatives(task, A @ best[support])
         gradient = A.T @ slopes / task.n + task.l2 * best[support] + signs
         direction = -_solve(A, curvatures / task.n, task.l2, gradient)
-        step = 1.0
-        while step > 1e-8:
+        slope, step = float(gradient @ direction), 1.0
+        at_rounding = -slope <= 1e-15 * value
+        while True:
             trial = best.copy()
             trial[support] += step * direction
             new = task.primal(trial)
-            if new <= value + 1e-4 * step * float(gradient @ direction):
+            if at_rounding or step < 1e-8:  # the last step, if it helps
+                return trial if new < value else best
+            if new <= value + 1e-4 * step * slope:
                 break
             step /= 2
-        else:  # at rounding level a full step may still be the better point
-            trial = best.copy()
-            trial[support] += direction
-            return trial if task.primal(trial) < value else best
         best, value = trial, new
     return best
 
