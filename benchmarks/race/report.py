@@ -113,7 +113,7 @@ def text(problems: dict[str, Any]) -> str:
     raced = [
         row for row in table if row["problem"] and OURS in problems[row["problem"]]["contestants"]
     ]
-    return "\n".join(lines + _summary(raced) + _caught(problems))
+    return "\n".join(lines + _summary(raced) + _clocks(problems) + _caught(problems))
 
 
 def _summary(table: list[dict[str, Any]]) -> list[str]:
@@ -152,6 +152,19 @@ def _summary(table: list[dict[str, Any]]) -> list[str]:
         members[row["member"] or "none"] = members.get(row["member"] or "none", 0) + 1
     shown = ", ".join(f"{name} {count}" for name, count in sorted(members.items()))
     return ["", *lines, *([f"members run by auto: {shown}"] if table else [])]
+
+
+def _clocks(problems: dict[str, Any]) -> list[str]:
+    """Times of different clocks are no ratios."""
+    clocks = {
+        result.get("clock", "wall")
+        for entry in problems.values()
+        for result in entry["contestants"].values()
+    }
+    if clocks == {"wall"}:
+        return []
+    mixed = " MIXED: measure one side --again" if len(clocks) > 1 else ""
+    return [f"clock: {' and '.join(sorted(clocks))}{mixed}"]
 
 
 def _caught(problems: dict[str, Any]) -> list[str]:
