@@ -68,8 +68,9 @@ def test_units_do_not_count():
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("cut", [3, 8])
 def test_a_state_goes_on_bitwise(loss, cut):
-    b = targets(TALL, loss)
-    problem = dualgap.Problem(TALL, b, loss=loss, l2=1e-4)
+    A = np.random.default_rng(1).standard_normal((300, 200))  # several systems, or chunks of one
+    b = targets(A, loss)
+    problem = dualgap.Problem(A, b, loss=loss, l2=1e-4)
     whole = problem.solve(algorithm="newton", tol=1e-10)
     first = problem.solve(algorithm="newton", tol=1e-10, max_passes=cut)
     assert not first.status.converged

@@ -81,7 +81,7 @@ class WorkingSet(Algorithm):
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """There are none."""
-        return Steps(math.nan, math.nan, math.nan)
+        return Steps(1.0, 1.0, 0.0)
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration (y0 plays no part)."""

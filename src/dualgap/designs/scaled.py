@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualgap._arrays import per_row
-from dualgap._types import Array
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows
+from dualgap.designs.columns import Columns
+from dualgap.designs.dense import DenseDesign
+from dualgap.designs.sparse import SparseDesign
 
 
 class ScaledDesign(Design):
@@ -30,7 +34,9 @@ class ScaledDesign(Design):
     def __init__(self, base: Design, factors: Array) -> None:
         self.base, self.factors = base, factors
         self.shape = base.shape
+        self.is_sparse = base.is_sparse
         self._rows: Rows | None = None
+        self._explicit: Design | None = None
 
     def matvec(self, x: Array) -> Array:
         """A (f x)."""
@@ -65,6 +71,34 @@ class ScaledDesign(Design):
                 assert rows.data is not None and rows.indices is not None
                 self._rows = rows._replace(data=rows.data * self.factors[rows.indices])
         return self._rows
+
+    def take(self, rows: Mask) -> ScaledDesign:
+        """Some of the rows."""
+        return ScaledDesign(self.base.take(rows), self.factors)
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """Columns of the scaled copy that `rows` makes."""
+        if self._explicit is None:
+            rows = self.rows()
+            if rows.dense is not None:
+                self._explicit = DenseDesign(rows.dense)
+            else:
+                parts = (rows.data, rows.indices, rows.indptr)
+                self._explicit = SparseDesign(sp.csr_array(parts, shape=self.shape))
+        return self._explicit.columns(at, constant, known)
+
+    @property
+    def nonzeros(self) -> int:
+        """The base's."""
+        return self.base.nonzeros
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """The base's."""
+        return self.base.gram_multiplications(columns)
+
+    def outer(self, weights: Array) -> Array:
+        """The base's, with weights f^2."""
+        return self.base.outer(self.factors**2 * weights)
 
     def gram(self, weights: Array) -> Array:
         """f f' times the base's."""
