@@ -233,7 +233,8 @@ class _Run:
                     status = Status.TIME_LIMIT
                 elif (changed := self._changed(s)) is not None:
                     s = changed
-                    status = self._judge(s)  # at the dual point that comes with the change
+                    # A dual point comes with the change, and often a better x.
+                    status = self._record(s) or self._judge(s)
                     s = self._adopt(s)
                 else:
                     s = self.algorithm.step(self.problem, s)

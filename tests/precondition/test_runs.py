@@ -133,6 +133,19 @@ def test_degenerate_columns(precondition, kind, layout):
         assert result.certificate.primal == pytest.approx(residual @ residual / 240, rel=2e-6)
 
 
+@pytest.mark.parametrize("precondition", NAMES)
+@pytest.mark.parametrize("algorithm", ["ada-bpd", "adf-spdc"])
+def test_data_of_zeros(precondition, algorithm):
+    b = np.array([1.0, 2.0, 4.0])
+    for l2 in (0.0, 1.0) if precondition != "rows" else (1.0,):
+        result = dualgap.solve(
+            np.zeros((3, 2)), b, l2=l2, fit_intercept=True, algorithm=algorithm,
+            precondition=precondition,
+        )  # fmt: skip
+        assert result.status is dualgap.Status.CONVERGED
+        assert result.intercept == pytest.approx(b.mean(), rel=1e-3)
+
+
 def test_refusals():
     problem = case(l1=0.1)
     for precondition in ("whiten", "rows"):

@@ -90,6 +90,9 @@ class Rows(Whitener):
             K = K - (K @ share)[:, None]
         k, V = scipy.linalg.eigh(K, check_finite=False)
         kept = k > 4.0 * len(k) * EPS * max(float(k[-1]), np.finfo(float).tiny)
+        if not kept.any():  # nothing in A: any direction will do
+            nothing = np.zeros((problem.n, 1))
+            return RowSpace(np.ones(1), means, local, nothing, nothing)
         root, V = np.sqrt(k[kept]), V[:, kept]
         M = (root[:, None] * V.T) @ (weights[:, None] * (V * root))
         e, Z = scipy.linalg.eigh(M, check_finite=False)

@@ -278,6 +278,8 @@ def whitening_matrix(base: Design, weights: Array, means: Array | None, l2: Arra
         B = centred_product(base, unit[:, None] * T, means)
         K = B.T @ (weights[:, None] * B) + T.T @ (penalty[:, None] * T)
         T = T @ inverse_root(K)[0]
+    if T.shape[1] == 0:  # nothing in A, nothing in g: any direction will do
+        return np.eye(len(l2), 1)
     if penalty.any():
         rotation = scipy.linalg.eigh(T.T @ (penalty[:, None] * T), check_finite=False)[1]
         T = T @ rotation
