@@ -51,6 +51,8 @@ FLOOR = 1e-3
 """phi'' counts as this much of its bound 1/gamma, at least, to begin with."""
 ENOUGH = 1e-2
 """Coordinates of the set may be left with this part of what the best one outside gains."""
+ENOUGH_BY_COLUMNS = 1e-1
+"""The same where a sweep costs as much as the columns it reads."""
 MOST_SWEEPS = 50.0
 """Sweeps over the columns in one Newton step, where no H is to be formed."""
 FACTORISATIONS = 2000
@@ -268,7 +270,7 @@ class _Restricted:
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
             fresh, self.model = True, None
-            x = self._by_columns(w, 1e-4 if quadratic else 1e-2)
+            x = self._by_columns(w, 1e-2)
         step = x - self.x
         if not step.any():
             self.stale = not fresh
@@ -375,7 +377,7 @@ class _Restricted:
             h = columns.norms_sq(w)
             self.touched += 0.5 * columns.nonzeros
         x, r = self.x.copy(), self.problem.q * self.y
-        goal = max(accuracy * self._own_gain(h), ENOUGH * self.outside)
+        goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
         most = max(columns.gram_sweeps, 5.0) if columns.at.size <= GRAM_SIDE else MOST_SWEEPS
         self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
