@@ -132,6 +132,8 @@ def solve_problem(
     conditioner = None if isinstance(wanted, str) else wanted
     if conditioner is not None:
         conditioner.check(problem)
+        if isinstance(algorithm, str):  # by name, with no options of its own
+            chosen = conditioner.suit(problem, chosen)
     chosen = with_options(chosen, adapt=adapt, mu=mu, schedule=schedule)
     chosen = chosen.aiming_at(tol)
     if random_state is not None and isinstance(chosen, Randomised):

@@ -68,6 +68,10 @@ class Preconditioner(ABC):
     def begin(self, problem: Problem) -> Change:
         """The change of variables that a run starts with; passes are counted in the constants."""
 
+    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+        """The options that an algorithm asked for by name should have in the new variables."""
+        return algorithm
+
     def next_change(
         self, problem: Problem, inner: Problem, algorithm: Algorithm, s: State
     ) -> tuple[Change, State] | None:

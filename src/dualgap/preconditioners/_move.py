@@ -9,6 +9,7 @@ from dualgap.adaptation._base import observed_gap
 from dualgap.algorithms._batch import with_dual
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.preconditioners._base import Change
+from dualgap.preconditioners.whiten import ANCHORS, KEPT
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -22,18 +23,20 @@ def moved(
     """
     assert s.change is not None and s.incumbent.x is not None
     inner = change.inner(problem)
-    x, best = (
+    known = s.memory.get(ANCHORS, ())[: KEPT - 1]
+    x, best, *then = (
         change.to_inner(problem, inner, s.change.to_user(problem, old, point))
-        for point in (s.x, s.incumbent.x)
+        for point in (s.x, s.incumbent.x, *(point for point, _ in known))
     )
+    anchors = ((x, s.z), *zip(then, (z for _, z in known), strict=True))
     y = problem.loss.grad(s.z, problem.b)
     Lam = algorithm.sampler(inner).R ** 2
     assert inner.curvature is not None
     Delta = known_curvature(inner, inner.curvature)
-    memory = {k: s.memory[k] for k in ("rule", "rollbacks", "boldness") if k in s.memory}
+    memory = {k: s.memory[k] for k in ("rule", "rollbacks") if k in s.memory}
     new = replace(
         s, x=x, xt=x, y=y, v=s.z, u=inner.adjoint(y), Lam=Lam, Delta=Delta, change=change,
-        steps=algorithm.steps(inner, Lam, Delta, memory.get("boldness", 1.0)),
+        steps=algorithm.steps(inner, Lam, Delta),
         primal=inner.primal(x, s.z), check_passes=s.check_passes + 1,
         incumbent=replace(s.incumbent, x=best),
     )  # fmt: skip
@@ -41,4 +44,4 @@ def moved(
     memory |= algorithm.adapt.begin(inner, new)
     new = replace(new, memory=memory)
     history = ((new.passes, observed_gap(new)),)
-    return inner, replace(new, memory={**memory, "history": history})
+    return inner, replace(new, memory={**memory, "history": history, ANCHORS: anchors})

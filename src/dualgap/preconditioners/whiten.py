@@ -11,11 +11,11 @@ units of the columns do not matter.
 The rows of A T have the leverage scores of the data as squared lengths, and are sampled by them.
 
 Whitening again: where phi'' is far below 1/gamma (logistic loss, rows classified with confidence)
-h_i = max(phi_i''(z_i), damping * mean loss) whitens better, at the best multiple of the present
-point. This bounds nothing. The damping, as Levenberg's, keeps rows that are classified with
-confidence from moving far: it falls while P falls, and rises where P rose, from the best point.
-Steps count on min(1, MARGIN gamma h_i) in place of 1 for each row, under the monitor: after a
-roll-back the run goes back to the first change of variables for good.
+h_i = max(phi_i''(z_i), damping * mean loss) whitens better, at the best combination of the present
+point and the last such points. This bounds nothing. The damping, as Levenberg's, keeps rows that
+are classified with confidence from moving far: it falls while P falls, and rises where P rose.
+Steps count on min(1, MARGIN gamma h_i) in place of 1 for each row, under the monitor: a roll-back
+counts as a rise of P, and after three the run goes back to the first change of variables for good.
 """
 
 from __future__ import annotations
@@ -23,33 +23,36 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
 
 from dualgap import _validation as check
 from dualgap._types import Array
+from dualgap.adaptation import Curvature
+from dualgap.algorithms import Algorithm, with_options
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs._base import block_rows
 from dualgap.preconditioners._base import Change, Preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State
 
-if TYPE_CHECKING:
-    from dualgap.algorithms import Algorithm
-
 BUDGET = 1 << 30
 """Bytes (1 GiB) that the matrix A T and its factorisations may take."""
-AGAIN = (*range(2, 21, 2), 24, 28, 32, 40, 48, 64)
+AGAIN = (*range(1, 21), 24, 28, 32, 40, 48, 64)
 """Passes after which a run is whitened again."""
-MARGIN = 2.0
+MARGIN = 4.0
 """How far phi'' of a row may grow before the steps are too long for it."""
-DAMPING, EASE, TIGHTEN = 10.0, 0.3, 10.0
+DAMPING, EASE, TIGHTEN = 1.0, 0.3, 3.0
 """phi'' counts as at least a multiple of the mean loss: where it starts, and what success and
 failure make of it."""
-GOOD_ENOUGH = 0.9
-"""A least curvature of P that leaves whitening again nothing to gain: 1 is the best."""
+TRUST = 3
+"""Roll-backs after which local curvature is not trusted any more."""
+GOOD_ENOUGH = 0.1
+"""Whitening again has nothing to gain where the curvature of P is seen to be 1 but for this."""
+ANCHORS, KEPT = "whitened_at", 3
+"""Under this name a state remembers the last few x, with A x, that it was whitened at."""
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Above this reciprocal condition number one factorisation is accurate enough."""
@@ -69,6 +72,8 @@ class Local:
     """P at the point."""
     times: int
     """Entries of ``again`` that are done with."""
+    rollbacks: int
+    """Roll-backs of the run by then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,42 +182,50 @@ class Whitener(Preconditioner):
         """Whiten with the largest curvature that phi can have."""
         return self.change(problem, np.full(problem.n, 1.0 / problem.loss.gamma), None)
 
+    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+        """A check, and a look at the curvature, after every pass where it may whiten again."""
+        if not (self.again and _may_whiten_again(problem, algorithm)):
+            return algorithm
+        return with_options(algorithm, check_every=1, adapt=Curvature(period=1))
+
     def next_change(
         self, problem: Problem, inner: Problem, algorithm: Algorithm, s: State
     ) -> tuple[Change, State] | None:
         """Whiten with phi'' at the present point when it is time, or go back after a roll-back."""
         old, loss = s.change, problem.loss
         assert isinstance(old, Whitening)
-        # Self-concordance makes phi'' <= phi: the damping is in the right unit.
-        if not loss.is_self_concordant or loss.is_vector or not algorithm.uses_local_curvature:
+        if not _may_whiten_again(problem, algorithm):
             return None
         now = old.local
-        if s.rollbacks > 0:  # local curvature has misled the run: no more of it
+        if s.rollbacks >= TRUST:  # local curvature has misled the run: no more of it
             return None if now is None else (self.begin(problem), s)
+        misled = now is not None and s.rollbacks > now.rollbacks
         due = sum(t <= s.passes for t in self.again)
-        if due <= (0 if now is None else now.times):
+        if not misled and due <= (0 if now is None else now.times):
             return None
         before = math.inf if now is None else now.primal
         damping = DAMPING if now is None else now.damping
-        if s.primal < before and s.Delta + float(old.strengths.min()) >= GOOD_ENOUGH:
+        seen = s.Delta + float(old.strengths.min())
+        if not misled and s.primal < before and abs(seen - 1.0) <= GOOD_ENOUGH:
             return None
-        s = best_multiple(inner, s)
-        if s.primal < before:
-            damping *= EASE
-        else:
-            # phi'' grew on the way: back to the best point, with shorter ways from there.
-            x = s.incumbent.x
-            assert x is not None
-            z = inner.predict(x)
-            s = replace(
-                s, x=x, z=z, zt=z, primal=inner.primal(x, z), check_passes=s.check_passes + 1
-            )
+        reached, s = s.primal, best_combination(inner, s)
+        if misled or reached >= before:  # phi'' grew on the way: the next ways are to be shorter
             damping *= TIGHTEN
+        elif before - reached > 0.9 * (before - s.primal):
+            damping *= EASE * EASE
+        else:
+            damping *= EASE
         h = np.maximum(loss.hess(s.z, problem.b), damping * problem.mean_loss(s.z))
         h = np.minimum(h, 1.0 / loss.gamma)
         row_curvature = np.minimum(1.0, MARGIN * loss.gamma * h)
-        local = Local(row_curvature, damping, s.primal, due)
+        local = Local(row_curvature, damping, s.primal, due, s.rollbacks)
         return self.change(problem, h, local), s
+
+
+def _may_whiten_again(problem: Problem, algorithm: Algorithm) -> bool:
+    """Self-concordance makes phi'' <= phi: only then is the damping in the right unit."""
+    loss = problem.loss
+    return loss.is_self_concordant and not loss.is_vector and algorithm.uses_local_curvature
 
 
 @dataclass(frozen=True)
@@ -240,28 +253,38 @@ class Whiten(Whitener):
         return Whitened(strengths, means, local, T)
 
 
-def best_multiple(problem: Problem, s: State) -> State:
-    """Move to t x, t the minimiser of P along the ray: no product with A, as A (t x) = t A x.
+def best_combination(problem: Problem, s: State) -> State:
+    """Move to the minimiser of P over the span of x and of the last points of whitening.
 
-    Where phi'' falls away from 0 the first steps have the direction long before the length.
+    No product with A is needed, as A x is known for all. Away from 0, where phi'' falls, the first
+    passes find the direction long before the length; and a way that led too far is cut short.
+    Damped Newton steps in a few variables.
     """
-    loss, b = problem.loss, problem.b
-    offset = 0.0 if problem.offset is None else problem.offset
-    z, penalty = s.z - offset, 2.0 * problem.regularizer.value(s.x)
-    t = 1.0
+    points = [(s.x, s.z), *s.memory.get(ANCHORS, ())]
+    offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+    X = np.stack([x for x, _ in points], axis=1)
+    Z = np.stack([z - offset for _, z in points], axis=1)
+    penalty = X.T @ (problem.regularizer.l2[:, None] * X)
+
+    def value(c: Array) -> float:
+        return problem.mean_loss(Z @ c + offset) + 0.5 * float(c @ penalty @ c)
+
+    c = min(np.eye(len(points)), key=value)
+    best = value(c)
     for _ in range(50):
-        at = t * z + offset
-        slope = problem.inner(loss.grad(at, b), z) + t * penalty
-        curvature = problem.mean(loss.hess(at, b) * z * z) + penalty
-        if not curvature > 0.0:
+        z = Z @ c + offset
+        slope = Z.T @ (problem.q * problem.loss.grad(z, problem.b)) + penalty @ c
+        hess = problem.q * problem.loss.hess(z, problem.b)
+        step = -np.linalg.lstsq(Z.T @ (hess[:, None] * Z) + penalty, slope, rcond=1e-12)[0]
+        promised, t = -float(slope @ step), 1.0
+        while (new := value(c + t * step)) > best - 1e-4 * t * promised and t > 1e-10:
+            t *= 0.5
+        if not new < best - 1e-9 * abs(best):
             break
-        step = min(max(-slope / curvature, -0.5 * t), t)  # at most double or half
-        t += step
-        if abs(step) <= 1e-6 * t:
-            break
-    at, x = t * z + offset, t * s.x
-    primal = problem.primal(x, at)
-    return replace(s, x=x, z=at, zt=at, primal=primal) if primal < s.primal else s
+        c, best = c + t * step, new
+    x, z = X @ c, Z @ c + offset
+    primal = problem.primal(x, z)
+    return replace(s, x=x, z=z, zt=z, primal=primal) if primal < s.primal else s
 
 
 def whitening_matrix(base: Design, weights: Array, means: Array | None, l2: Array) -> Array:
@@ -273,13 +296,13 @@ def whitening_matrix(base: Design, weights: Array, means: Array | None, l2: Arra
     penalty = l2 * unit * unit
     G[np.diag_indices_from(G)] += penalty
     T, rcond = inverse_root(G)
+    if T.shape[1] == 0:  # nothing in A, nothing in g: any direction will do
+        return np.eye(len(l2), 1)
     if rcond < WELL_CONDITIONED:
         # The Gram matrix has lost the short directions; in the new variables they are long.
         B = centred_product(base, unit[:, None] * T, means)
         K = B.T @ (weights[:, None] * B) + T.T @ (penalty[:, None] * T)
         T = T @ inverse_root(K)[0]
-    if T.shape[1] == 0:  # nothing in A, nothing in g: any direction will do
-        return np.eye(len(l2), 1)
     if penalty.any():
         rotation = scipy.linalg.eigh(T.T @ (penalty[:, None] * T), check_finite=False)[1]
         T = T @ rotation
