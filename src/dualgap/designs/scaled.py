@@ -84,7 +84,7 @@ class ScaledDesign(Design):
                 self._explicit = DenseDesign(rows.dense)
             else:
                 parts = (rows.data, rows.indices, rows.indptr)
-                self._explicit = SparseDesign(sp.csr_array(parts, shape=self.shape))
+                self._explicit = SparseDesign(sp.csr_array(parts, shape=self.shape))  # type: ignore[arg-type]
         return self._explicit.columns(at, constant, known)
 
     @property
