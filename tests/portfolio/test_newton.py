@@ -13,15 +13,16 @@ from dualgap.designs import as_design
 RNG = np.random.default_rng(5)
 TALL = RNG.standard_normal((120, 7))
 WIDE = RNG.standard_normal((12, 60))
+KINKED = ("huber", "smoothed_hinge", "squared_hinge")
 UNITS = 10.0 ** np.linspace(-4, 4, 7)
 
 
 def targets(A, loss):
     z = A @ np.linspace(-1, 1, A.shape[1]) + np.random.default_rng(8).standard_normal(len(A))
-    return z if loss == "squared" else np.where(z > 0, 1.0, -1.0)
+    return z if loss in ("squared", "huber") else np.where(z > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "strong_logistic"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "strong_logistic", *KINKED])
 @pytest.mark.parametrize("A", [TALL, WIDE, TALL * UNITS], ids=["tall", "wide", "units"])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -120,3 +121,30 @@ def test_multinomial():
 
 def test_it_knows_what_it_aims_at():
     assert Newton().aiming_at(1e-3).tol == 1e-3
+
+
+@pytest.mark.parametrize("loss", KINKED)
+@pytest.mark.parametrize("l2", [0.0, 1e-6])
+def test_kinks_and_hardly_a_regulariser(loss, l2):
+    """Directions in which no row has curvature: a plain Newton step would be endless."""
+    b = targets(TALL, loss)
+    result = dualgap.solve(TALL * UNITS, 5.0 * b if loss == "huber" else b, loss=loss, l2=l2,
+                           algorithm="newton", tol=1e-8)  # fmt: skip
+    assert result.status.converged and result.passes < 150
+
+
+def test_a_full_step_may_overshoot():
+    """The start is confident and wrong: phi'' is tiny there, and the Newton step far too long."""
+    A, b = np.ones((40, 1)), np.where(np.arange(40) < 10, 1.0, -1.0)
+    start = np.array([30.0])
+    result = dualgap.solve(A, b, loss="logistic", l2=1e-6, x0=start, algorithm="newton", tol=1e-10)
+    assert result.status.converged
+    assert (np.diff(result.trace.primal) <= 1e-12).all()
+
+
+def test_auto_takes_the_options_of_the_paper():
+    """An option of the primal-dual steps asks for a primal-dual method."""
+    b = targets(TALL, "squared")
+    assert dualgap.solve(TALL, b, l2=0.1).algorithm == "newton"
+    assert dualgap.solve(TALL, b, l2=0.1, adapt="robust").algorithm == "ada-bpd"
+    assert dualgap.solve(TALL, b, l2=0.1, mu=0.1).algorithm == "ada-bpd"
