@@ -40,6 +40,8 @@ from dualgap._arrays import dot, per_row
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, with_dual
+from dualgap.designs import Design
+from dualgap.designs._base import Between
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -162,8 +164,8 @@ class _System:
         done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
         while not self.solved and done < most:
             assert self.p is not None
-            Ap = design.matvec(self.p)
-            Hp = design.rmatvec(weighted(Ap)) + self.l2 * self.p
+            Ap, Hp = design.sweep(self.p, weighted)
+            Hp = Hp + self.l2 * self.p
             self._pay(share)
             curvature = dot(self.p, Hp)
             if not curvature > 0.0:  # a flat direction, or the end of precision
@@ -189,18 +191,16 @@ class _System:
             self.Ad = problem.design.matvec(self.d)
             self._pay(0.5)
 
-    def _hessian(self) -> Any:
+    def _hessian(self) -> tuple[float, Design, Between]:
         """The share of the rows, their design, and the map A p -> Q phi'' A p."""
         problem, z = self.problem, self.s.z
         if self.rows is None:
             apply, q = _curvature(problem, z, self.damping), problem.q
-            if problem.loss.is_vector:
-                return 1.0, problem.design, lambda D: q[:, None] * apply(D)
-            return 1.0, problem.design, lambda D: q * apply(D)
+            return 1.0, problem.design, lambda at, D: per_row(q[at], D) * apply(at, D)
         w = (problem.q * _weights(problem, z, self.damping))[self.rows]
         share = float(np.count_nonzero(self.rows)) / problem.n
         self.passes += share
-        return share, problem.design.take(self.rows), lambda D: w * D
+        return share, problem.design.take(self.rows), lambda at, D: w[at] * D
 
     def _pay(self, passes: float) -> None:
         self.passes += passes
@@ -279,7 +279,9 @@ def _move(problem: Problem, s: State, system: _System) -> State:
     )  # fmt: skip
     new = with_dual(problem, new)
     if t == 1.0 and system.rows is None:
-        y = problem.loss.grad(s.z, problem.b) + _curvature(problem, s.z, system.damping)(Ad)
+        y = problem.loss.grad(s.z, problem.b) + _curvature(problem, s.z, system.damping)(
+            slice(None), Ad
+        )
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.r))
@@ -405,16 +407,16 @@ def _weights(problem: Problem, z: Array, damping: float) -> Array:
     return problem.loss.hess(z, problem.b) + damping / problem.loss.gamma
 
 
-def _curvature(problem: Problem, z: Array, damping: float) -> Any:
+def _curvature(problem: Problem, z: Array, damping: float) -> Between:
     """The map D -> (phi''(z) + m/gamma) D, row by row."""
     if not problem.loss.is_vector:
         weights = _weights(problem, z, damping)
-        return lambda D: weights * D
+        return lambda at, D: weights[at] * D
     p, least = _probabilities(problem, z), damping / problem.loss.gamma
 
-    def apply(D: Array) -> Array:
-        pd = p * D
-        return np.asarray(pd - p * pd.sum(axis=1)[:, None] + least * D)
+    def apply(at: slice, D: Array) -> Array:
+        pd = p[at] * D
+        return np.asarray(pd - p[at] * pd.sum(axis=1)[:, None] + least * D)
 
     return apply
 
