@@ -23,7 +23,8 @@ TARGET = 1e-6
 def table(algorithm: str, seed: int) -> None:
     """Passes to the targets, and the set-up, at ever weaker regularisation."""
     print(
-        "set            l2 n   certified   with checks   suboptimal, with checks   set-up s   total s"
+        "set            l2 n   certified   with checks   suboptimal, with checks   set-up s"
+        "   total s"
     )
     for name, strengths in (
         ("synthetic2", (1.0, 1e-2, 1e-4, 1e-6)),
