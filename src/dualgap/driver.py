@@ -57,8 +57,8 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
         ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
         ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``;
-        or one beyond it: ``"newton"``, ``"sdca"``, for l1 ``"working-set"``; or a value such as
-        ``dualgap.algorithms.AdaBPD(...)``.
+        or one beyond it: ``"newton"``, ``"sdca"``, for l1 ``"working-set"`` and, with classes,
+        ``"prox-newton"``; or a value such as ``dualgap.algorithms.AdaBPD(...)``.
     adapt : str or Rule, optional
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.

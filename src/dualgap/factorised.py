@@ -72,9 +72,9 @@ class HessianFactor:
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
-            G = _gram(design, w)
+            G = gram(design, w)
             G[np.diag_indices_from(G)] += l2
-            self.cholesky = _cholesky(G)
+            self.cholesky = cholesky(G)
             return
         self.bordered = not l2[-1] > 0
         self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
@@ -83,7 +83,7 @@ class HessianFactor:
             self.outer = design.outer(self.inverse_l2)
         M = self.root[:, None] * self.outer * self.root
         M[np.diag_indices_from(M)] += 1.0
-        self.cholesky = _cholesky(M)
+        self.cholesky = cholesky(M)
         if self.bordered:
             # H = [[K, h], [h', k]] with the free coordinate last: its Schur complement.
             e = np.zeros(l2.size)
@@ -99,7 +99,7 @@ class HessianFactor:
     def solve(self, r: Array) -> Array:
         """H^(-1) r."""
         if self.columns:
-            return _solve(self.cholesky, r)
+            return cholesky_solve(self.cholesky, r)
         out = self._penalised(r)
         if self.bordered:
             last = (float(r[-1]) - float(self.h @ out)) / self.schur
@@ -110,7 +110,7 @@ class HessianFactor:
     def _penalised(self, r: Array) -> Array:
         """Woodbury's identity on the penalised coordinates."""
         scaled = self.inverse_l2 * r
-        inner = _solve(self.cholesky, self.root * self.design.matvec(scaled))
+        inner = cholesky_solve(self.cholesky, self.root * self.design.matvec(scaled))
         return np.asarray(scaled - self.inverse_l2 * self.design.rmatvec(self.root * inner))
 
     @property
@@ -119,7 +119,7 @@ class HessianFactor:
         return 0.0 if self.columns else 1.0
 
 
-def _gram(design: Design, w: Array) -> Array:
+def gram(design: Design, w: Array) -> Array:
     """A'WA, in the lower triangle at least."""
     rows = design.rows() if design.is_sparse else None
     if rows is None:
@@ -131,7 +131,7 @@ def _gram(design: Design, w: Array) -> Array:
     return G
 
 
-def _cholesky(G: Array) -> Any:
+def cholesky(G: Array) -> Any:
     """The factor of G at unit diagonal, shifted until it exists; and the units."""
     diagonal = np.diag(G).copy()
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -145,6 +145,7 @@ def _cholesky(G: Array) -> Any:
         shift = max(100.0 * shift, 1e-14 * len(G))
 
 
-def _solve(cholesky: Any, r: Array) -> Array:
-    factor, unit = cholesky
+def cholesky_solve(factorised: Any, r: Array) -> Array:
+    """G^(-1) r, from what `cholesky` made of G."""
+    factor, unit = factorised
     return np.asarray(unit * scipy.linalg.lapack.dpotrs(factor, unit * r, lower=1)[0])

@@ -9,8 +9,10 @@ from dualgap.algorithms import ALGORITHMS
 
 from .data import FORMATS, PENALTIES, case, classes
 
-SERVED = ("df-bpd", "adf-bpd", "agd", "df-spdc", "opt-df-spdc", "adf-spdc", "saga", "svrg")
-NO_PROX = ("bpd", "opt-bpd", "ada-bpd", "spdc", "opt-spdc", "ada-spdc")
+SERVED = (
+    "df-bpd", "adf-bpd", "agd", "df-spdc", "opt-df-spdc", "adf-spdc", "saga", "svrg", "prox-newton",
+)  # fmt: skip
+NO_PROX = ("bpd", "opt-bpd", "ada-bpd", "spdc", "opt-spdc", "ada-spdc", "sdca")
 
 
 @pytest.mark.parametrize("algorithm", SERVED)
@@ -33,7 +35,7 @@ def test_every_algorithm_certifies(algorithm, penalty, fit_intercept):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("algorithm", ["adf-bpd", "adf-spdc"])
+@pytest.mark.parametrize("algorithm", ["adf-bpd", "adf-spdc", "prox-newton"])
 def test_formats_agree(form, algorithm):
     problem = case("elastic_net", fit_intercept=True, weights=True, density=0.5)
     one = problem.problem("C").solve(algorithm=algorithm, tol=1e-9)
@@ -135,7 +137,7 @@ def test_algorithms_that_need_a_dual_prox_refuse(algorithm):
         case("l2").problem().solve(algorithm=algorithm)
 
 
-@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {*SERVED, *NO_PROX}))
+@pytest.mark.parametrize("algorithm", sorted(set(ALGORITHMS) - {*SERVED, *NO_PROX, "newton"}))
 def test_algorithms_without_a_kernel_refuse(algorithm):
     with pytest.raises(ValueError, match=r"no kernel for loss='multinomial'; use 'adf-spdc'"):
         case("l2").problem().solve(algorithm=algorithm)
@@ -144,7 +146,7 @@ def test_algorithms_without_a_kernel_refuse(algorithm):
 def test_auto_and_callback():
     seen = []
     result = case("l2", fit_intercept=True).problem().solve(callback=seen.append)
-    assert result.algorithm == "adf-bpd"
+    assert result.algorithm == "newton"
     assert seen[-1].x.shape == (4, 3) and seen[-1].intercept.shape == (3,)
 
 

@@ -16,6 +16,7 @@ from dualgap.algorithms.df_bpd import DFBPD
 from dualgap.algorithms.df_spdc import DFSPDC, OptDFSPDC
 from dualgap.algorithms.katyusha import Katyusha
 from dualgap.algorithms.newton import Newton
+from dualgap.algorithms.prox_newton import ProxNewton
 from dualgap.algorithms.saga import SAGA
 from dualgap.algorithms.sdca import SDCA
 from dualgap.algorithms.spdc import SPDC, OptSPDC
@@ -25,7 +26,7 @@ from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
-BEYOND = (Newton, SDCA, WorkingSet)
+BEYOND = (Newton, ProxNewton, SDCA, WorkingSet)
 ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED, *BEYOND)}
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "OptBPD",
     "OptDFSPDC",
     "OptSPDC",
+    "ProxNewton",
     "Start",
     "WorkingSet",
     "as_algorithm",

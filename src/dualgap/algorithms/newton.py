@@ -195,7 +195,7 @@ class _System:
         """The share of the rows, their design, and the map A p -> Q phi'' A p."""
         problem, z = self.problem, self.s.z
         if self.rows is None:
-            apply, q = _curvature(problem, z, self.damping), problem.q
+            apply, q = curvature_map(problem, z, self.damping), problem.q
             return 1.0, problem.design, lambda at, D: per_row(q[at], D) * apply(at, D)
         w = (problem.q * _weights(problem, z, self.damping))[self.rows]
         share = float(np.count_nonzero(self.rows)) / problem.n
@@ -271,15 +271,17 @@ def _move(problem: Problem, s: State, system: _System) -> State:
     slope = problem.loss.grad(z, problem.b)
     u = problem.adjoint(slope)
     memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain}
-    memory["level"] = problem.mean(_trace(problem, z))
-    memory["damping"] = _next_damping(problem, system, t, s.primal - primal, memory["level"])
+    memory["level"] = mean_curvature(problem, z)
+    memory["damping"] = next_damping(
+        problem, system.damping, system.gain, t, s.primal - primal, memory["level"]
+    )
     new = replace(
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, zt=z, y=slope, u=u, primal=primal,
         memory=memory,
     )  # fmt: skip
     new = with_dual(problem, new)
     if t == 1.0 and system.rows is None:
-        y = problem.loss.grad(s.z, problem.b) + _curvature(problem, s.z, system.damping)(
+        y = problem.loss.grad(s.z, problem.b) + curvature_map(problem, s.z, system.damping)(
             slice(None), Ad
         )
         if (problem.loss.into_domain(y, problem.b) == y).all():
@@ -372,12 +374,12 @@ def _gradient(problem: Problem, x: Array, u: Array) -> Array:
     return np.asarray(u + _l2(problem) * x)
 
 
-def _trace(problem: Problem, z: Array) -> Array:
-    """The mean of the diagonal of phi''(z), row by row."""
+def mean_curvature(problem: Problem, z: Array) -> float:
+    """The mean of phi''(z), of its diagonal if it is a matrix."""
     if not problem.loss.is_vector:
-        return problem.loss.hess(z, problem.b)
-    p = _probabilities(problem, z)
-    return np.asarray((p * (1.0 - p)).mean(axis=1))
+        return problem.mean(problem.loss.hess(z, problem.b))
+    p = probabilities(problem, z)
+    return problem.mean((p * (1.0 - p)).mean(axis=1))
 
 
 def _is_smooth(problem: Problem) -> bool:
@@ -386,19 +388,19 @@ def _is_smooth(problem: Problem) -> bool:
     return loss.is_quadratic or loss.is_self_concordant or loss.is_vector or loss.delta > 0.0
 
 
-def _next_damping(
-    problem: Problem, system: _System, t: float, fallen: float, level: float
+def next_damping(
+    problem: Problem, damping: float, gain: float, t: float, fallen: float, level: float
 ) -> float:
-    """The share m of 1/gamma for the next system, from how far P fell at which t."""
+    """The share m of 1/gamma for the next system: P fell at t, where the model gains ``gain``."""
     least = LEAST_DAMPING * max(level * problem.loss.gamma, LEAST_DAMPING)
-    if not system.gain > 0.0:  # flat: nothing to solve with
+    if not gain > 0.0:  # flat: nothing to solve with
         t = 0.0
     if t < 1.0:
-        return float(min(max(system.damping, least) / max(t, 1.0 / MOST_RISE), 1.0))
-    if fallen < 0.25 * system.gain:
-        return system.damping
-    if system.damping > least:
-        return 0.1 * system.damping
+        return float(min(max(damping, least) / max(t, 1.0 / MOST_RISE), 1.0))
+    if fallen < 0.25 * gain:
+        return damping
+    if damping > least:
+        return 0.1 * damping
     return 0.0 if _is_smooth(problem) else least
 
 
@@ -407,12 +409,12 @@ def _weights(problem: Problem, z: Array, damping: float) -> Array:
     return problem.loss.hess(z, problem.b) + damping / problem.loss.gamma
 
 
-def _curvature(problem: Problem, z: Array, damping: float) -> Between:
+def curvature_map(problem: Problem, z: Array, damping: float) -> Between:
     """The map D -> (phi''(z) + m/gamma) D, row by row."""
     if not problem.loss.is_vector:
         weights = _weights(problem, z, damping)
         return lambda at, D: weights[at] * D
-    p, least = _probabilities(problem, z), damping / problem.loss.gamma
+    p, least = probabilities(problem, z), damping / problem.loss.gamma
 
     def apply(at: slice, D: Array) -> Array:
         pd = p[at] * D
@@ -421,7 +423,7 @@ def _curvature(problem: Problem, z: Array, damping: float) -> Between:
     return apply
 
 
-def _probabilities(problem: Problem, z: Array) -> Array:
+def probabilities(problem: Problem, z: Array) -> Array:
     """softmax(z): the gradient of the multinomial loss is that less e_b."""
     p = problem.loss.grad(z, problem.b).copy()
     p[np.arange(problem.n), problem.b.astype(np.intp)] += 1.0
