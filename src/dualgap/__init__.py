@@ -11,15 +11,31 @@ from typing import TYPE_CHECKING, Any
 from dualgap._versions import show_versions
 
 if TYPE_CHECKING:
-    from dualgap import adaptation, algorithms, datasets, losses
+    from dualgap import adaptation, algorithms, datasets, estimators, losses
     from dualgap.certificate import Certificate, certify
     from dualgap.driver import solve
+    from dualgap.estimators import (
+        ElasticNet,
+        HuberRegressor,
+        Lasso,
+        LinearSVC,
+        LogisticRegression,
+        Ridge,
+    )
     from dualgap.problem import Problem
     from dualgap.result import Result
     from dualgap.status import Status
 
 __version__ = metadata.version("dualgap")
 
+_ESTIMATORS = (
+    "ElasticNet",
+    "HuberRegressor",
+    "Lasso",
+    "LinearSVC",
+    "LogisticRegression",
+    "Ridge",
+)
 # Loaded when first used: `import dualgap` itself stays light.
 _HOMES = {
     "Certificate": "dualgap.certificate",
@@ -28,8 +44,9 @@ _HOMES = {
     "Status": "dualgap.status",
     "certify": "dualgap.certificate",
     "solve": "dualgap.driver",
+    **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
 }
-_MODULES = ("adaptation", "algorithms", "datasets", "losses")
+_MODULES = ("adaptation", "algorithms", "datasets", "estimators", "losses")
 
 __all__ = [
     "Certificate",

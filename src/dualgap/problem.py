@@ -9,6 +9,7 @@ constant: inside the package x stands for (x, c/s) and A for (A, s 1), see `desi
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -97,20 +98,61 @@ class Problem:
                 what="column of A",
                 zero="to leave that column without penalty",
             )
-        l1_j, l2_j = self.l1 * weights, self.l2 * weights
+        self.penalty_weights = weights
+        self.regularizer = self._regularizer()
+        self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
+        self.constants = Constants(self.design, self.q)
+
+    def _regularizer(self) -> ElasticNet:
+        """The strengths of each coordinate; an intercept is one without penalty."""
+        l1_j, l2_j = self.l1 * self.penalty_weights, self.l2 * self.penalty_weights
         if max(l1_j.max(), l2_j.max()) > check.LARGEST:
             raise ValueError(
                 f"l1={self.l1:g} and l2={self.l2:g} with these penalty_weights reach "
                 f"{max(l1_j.max(), l2_j.max()):g}, more than {check.LARGEST:g}. Use smaller ones."
             )
-        self.design = base
         if self.fit_intercept:
-            self.design = InterceptDesign(base, self.q)
             l1_j, l2_j = np.append(l1_j, 0.0), np.append(l2_j, 0.0)
         if self.outputs is not None:
             l1_j, l2_j = l1_j[:, None], l2_j[:, None]
-        self.regularizer = ElasticNet(l1_j, l2_j)
-        self.constants = Constants(self.design, self.q)
+        return ElasticNet(l1_j, l2_j)
+
+    def replace(
+        self,
+        *,
+        b: Any = None,
+        loss: str | Loss | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+    ) -> Problem:
+        """This problem with other targets, loss or strengths.
+
+        The data, the weights, and what was found out about them (constants) are shared, so that a
+        path or many targets pay for them once.
+
+        Parameters
+        ----------
+        b, loss, l1, l2
+            As in `Problem`; what is not given stays.
+        """
+        other = copy.copy(self)
+        other.__dict__.pop("primal_at_zero", None)
+        if loss is not None:
+            other.loss = as_loss(loss)
+        if b is not None or loss is not None:
+            other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
+            other.outputs = other.loss.outputs(other.b)
+            if other.shape[1:] != self.shape[1:]:
+                raise ValueError(
+                    f"the other problem has outputs {other.outputs}, this one {self.outputs}; "
+                    "make a new Problem."
+                )
+        if l1 is not None or l2 is not None:
+            other.__dict__.pop("free_range", None)
+            other.l1 = self.l1 if l1 is None else check.real("l1", l1, low=0.0)
+            other.l2 = self.l2 if l2 is None else check.real("l2", l2, low=0.0)
+            other.regularizer = other._regularizer()
+        return other
 
     def __repr__(self) -> str:
         """One line."""
