@@ -125,7 +125,7 @@ class Problem:
         l1: float | None = None,
         l2: float | None = None,
     ) -> Problem:
-        """This problem with other targets, loss or strengths.
+        """The same data with other targets, loss or strengths.
 
         The data, the weights, and what was found out about them (constants) are shared, so that a
         path or many targets pay for them once.

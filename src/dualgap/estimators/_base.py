@@ -70,7 +70,7 @@ class Memory(NamedTuple):
     result: Result
 
 
-class Certified(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class Certified(CallbackSupportMixin, BaseEstimator):
     """Base of the estimators."""
 
     # ---- checks ----
@@ -164,7 +164,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
 
     def _seed(self) -> int | None:
         if self.random_state is None or isinstance(self.random_state, int | np.integer):
-            return self.random_state
+            return None if self.random_state is None else int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
     def _keep(self, solutions: Sequence[Solution]) -> None:

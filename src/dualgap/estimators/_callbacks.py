@@ -7,21 +7,22 @@ A fit is one task, and every check of the solver is a subtask of it. A callback 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as managed
 except ImportError:  # pragma: no cover - scikit-learn before 1.9
+    CallbackSupportMixin, managed = object, None
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin where there is none."""
-
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Nothing to tear down."""
-        return method
-
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 __all__ = ["CallbackSupportMixin", "Tasks", "with_callbacks"]
+
+
+def with_callbacks(fit: Fit) -> Fit:
+    """Tear callbacks down after fit, whether it succeeds or not."""
+    return fit if managed is None else cast(Fit, managed(fit))
 
 
 class Tasks:

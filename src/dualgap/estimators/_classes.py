@@ -16,7 +16,7 @@ class Labels(NamedTuple):
     """The classes in order, and the number of each row's class."""
 
     classes: Any
-    codes: Array
+    codes: Any
 
 
 def encode(y: Any) -> Labels:
@@ -59,6 +59,6 @@ def class_weights(class_weight: Any, labels: Labels, y: Any, weights: Array | No
 def with_constant(X: Any, value: float) -> Any:
     """(X, value 1): a feature whose coefficient, times value, is a penalised intercept."""
     column = np.full((X.shape[0], 1), value, dtype=X.dtype)
-    if sp.issparse(X):
-        return sp.hstack((X, sp.csr_matrix(column)), format="csr", dtype=X.dtype)
-    return np.hstack((X, column))
+    if isinstance(X, np.ndarray):
+        return np.hstack((X, column))
+    return sp.hstack((X, sp.csr_matrix(column)), format="csr")

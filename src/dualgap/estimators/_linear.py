@@ -21,7 +21,7 @@ def decision(model: Any, X: Any) -> Array:
     return np.asarray(safe_sparse_dot(X, coefficients, dense_output=True) + model.intercept_)
 
 
-class LinearClassifier(ClassifierMixin):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin):
     """Predictions of a classifier from ``coef_`` (rows are classes) and ``intercept_``."""
 
     coef_: Any
@@ -78,7 +78,7 @@ class LinearClassifier(ClassifierMixin):  # type: ignore[misc]
         self
         """
         check_is_fitted(self, msg="Estimator, %(name)s, must be fitted before densifying.")
-        if sp.issparse(self.coef_):
+        if not isinstance(self.coef_, np.ndarray):
             self.coef_ = self.coef_.toarray()
         return self
 

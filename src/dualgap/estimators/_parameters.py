@@ -98,7 +98,9 @@ def sample_weights(sample_weight: Any, n: int) -> Array | None:
             f"{weights[at]:g}. Use 0 to leave a row out."
         )
     if not weights.any():
-        raise ValueError("sample_weight is 0 on every row; at least one row must count.")
+        raise ValueError(
+            "Sample weights are all zero: sample_weight is 0 on every row; at least one must count."
+        )
     return np.asarray(weights)
 
 

@@ -24,6 +24,9 @@ from dualgap.state import State
 from dualgap.status import Status
 from dualgap.trace import Trace
 
+SMALLEST_TOL = 1e-15
+"""Below this an inner solve would only meet rounding."""
+
 
 @dataclass
 class Search:
@@ -39,7 +42,7 @@ class Search:
     identity: tuple[Any, ...] = ()
 
 
-class HuberRegressor(RegressorMixin, LinearRegressor, Certified):  # type: ignore[misc]
+class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     """Robust regression with a scale that is fitted too, certified.
 
     Minimises ``sum_i w_i (s + H((x_i'w + c - y_i)/s) s) + alpha |w|^2`` over w, c and s > 0, as
@@ -211,6 +214,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):  # type: ignor
             point = joint_point(inner, x, [v * scale, inner.loss.grad(z, base.b)], scale, at_zero)
             lower = max(lower, point.certificate.dual)
             gap = point.certificate.gap
+            lags = best is not None and gap > 0.2 * best[0]
             if best is None or gap < best[0]:
                 best, stalled = (gap, x, v * scale, inner, point), 0
             else:
@@ -232,13 +236,13 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):  # type: ignor
             if result.status in (Status.STATIONARY, Status.DIVERGED):
                 status = result.status
                 break
-            if stalled >= 20:
+            if stalled >= 5 and search.tol <= SMALLEST_TOL:
                 status = Status.ROUNDING
                 break
-            relative = point.certificate.relative_gap
-            search.tol = min(search.tol, max(0.1 * relative, 0.1 * tol))
-            if result.status is Status.CONVERGED and stalled:
-                search.tol = max(0.1 * search.tol, 1e-15)
+            # The joint gap may be of first order in the inner error (a dual point must be projected
+            # where alpha = 0), the inner gap is of second: where the joint gap lags, ask for more.
+            wanted = max(0.1 * point.certificate.relative_gap, 0.1 * tol)
+            search.tol = max(min(search.tol * (0.01 if lags else 1.0), wanted), SMALLEST_TOL)
             search.scale, search.state = scale, None
             search.points = (_joined(result.x, result.intercept, base.fit_intercept), v)
         if self.warm_start:

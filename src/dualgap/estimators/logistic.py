@@ -29,7 +29,7 @@ from dualgap.trace import Snapshot
 PENALTIES = ("l1", "l2", "elasticnet", None, "deprecated")
 
 
-class LogisticRegression(LinearClassifier, Certified):  # type: ignore[misc]
+class LogisticRegression(LinearClassifier, Certified):
     """Logistic regression, certified.
 
     Minimises ``C sum_i w_i loss_i + l1_ratio |w|_1 + (1 - l1_ratio)/2 |w|^2``, as scikit-learn's

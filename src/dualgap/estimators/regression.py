@@ -19,7 +19,7 @@ from dualgap.problem import Problem
 from dualgap.trace import Snapshot
 
 
-class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):  # type: ignore[misc]
+class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
     """Base: squared loss, one problem for each target."""
 
     def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:

@@ -19,7 +19,7 @@ from dualgap.problem import Problem
 from dualgap.trace import Snapshot
 
 
-class LinearSVC(LinearClassifier, Certified):  # type: ignore[misc]
+class LinearSVC(LinearClassifier, Certified):
     """Linear support vector classification, certified.
 
     Minimises ``r(w) + C sum_i w_i loss(y_i x_i'w)`` as scikit-learn's `LinearSVC` does, where the
@@ -160,8 +160,8 @@ class LinearSVC(LinearClassifier, Certified):  # type: ignore[misc]
         loss = self._loss()
         if self.multi_class == "crammer_singer":
             raise ValueError(
-                "multi_class='crammer_singer' is another objective, which LinearSVC of dualgap does "
-                "not have; use multi_class='ovr', or scikit-learn's LinearSVC."
+                "multi_class='crammer_singer' is another objective, which LinearSVC of dualgap "
+                "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."
             )
         check.choice(self, "multi_class", ("ovr",))
         X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
