@@ -16,12 +16,17 @@ if TYPE_CHECKING:
     from dualgap.driver import solve
     from dualgap.estimators import (
         ElasticNet,
+        ElasticNetCV,
         HuberRegressor,
         Lasso,
+        LassoCV,
         LinearSVC,
         LogisticRegression,
+        LogisticRegressionCV,
         Ridge,
+        RidgeCV,
     )
+    from dualgap.paths import Path, path
     from dualgap.problem import Problem
     from dualgap.result import Result
     from dualgap.status import Status
@@ -30,19 +35,25 @@ __version__ = metadata.version("dualgap")
 
 _ESTIMATORS = (
     "ElasticNet",
+    "ElasticNetCV",
     "HuberRegressor",
     "Lasso",
+    "LassoCV",
     "LinearSVC",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "Ridge",
+    "RidgeCV",
 )
 # Loaded when first used: `import dualgap` itself stays light.
 _HOMES = {
     "Certificate": "dualgap.certificate",
+    "Path": "dualgap.paths",
     "Problem": "dualgap.problem",
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.certificate",
+    "path": "dualgap.paths",
     "solve": "dualgap.driver",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
 }
@@ -51,13 +62,18 @@ _MODULES = ("adaptation", "algorithms", "datasets", "estimators", "losses")
 __all__ = [
     "Certificate",
     "ElasticNet",
+    "ElasticNetCV",
     "HuberRegressor",
     "Lasso",
+    "LassoCV",
     "LinearSVC",
     "LogisticRegression",
+    "LogisticRegressionCV",
+    "Path",
     "Problem",
     "Result",
     "Ridge",
+    "RidgeCV",
     "Status",
     "adaptation",
     "algorithms",
@@ -65,6 +81,7 @@ __all__ = [
     "datasets",
     "estimators",
     "losses",
+    "path",
     "show_versions",
     "solve",
 ]
