@@ -129,6 +129,11 @@ def router(owner: Any, *, splitter: Any, scorer: Any = None, scores: bool = Fals
     return routes
 
 
+def for_rows(params: dict[str, Any], at: Array, n: int) -> dict[str, Any]:
+    """Metadata of the n rows, at these rows; other metadata as they are."""
+    return {k: v[at] if np.shape(v)[:1] == (n,) else v for k, v in params.items()}
+
+
 def rows(array: Any, at: Array) -> Any:
     """Rows of an array, or None of None."""
     return None if array is None else array[at]

@@ -57,3 +57,9 @@ def algorithm_for(solver: Any, *, multinomial: bool = False) -> str | Algorithm:
             f"Solvers that fit: {fits}."
         )
     return solver if isinstance(solver, Algorithm) else name
+
+
+def fits_multinomial(solver: Any) -> bool:
+    """Whether this solver can be run with more than two classes."""
+    name = solver.name if isinstance(solver, Algorithm) else solver
+    return name in FOR_MULTINOMIAL or name in STAND_FOR_AUTO

@@ -21,6 +21,7 @@ from dualgap.estimators._classes import (
     with_constant,
 )
 from dualgap.estimators._linear import LinearClassifier
+from dualgap.estimators._solvers import fits_multinomial
 from dualgap.estimators._stopping import BestScore, hold_back
 from dualgap.losses import Multinomial
 from dualgap.problem import Problem
@@ -263,10 +264,12 @@ class LogisticRegression(LinearClassifier, Certified):
         return np.asarray(np.log(self.predict_proba(X)))
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome; liblinear's objective is for two classes."""
+        """Sparse data are welcome; some solvers are for two classes only."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = self.solver != "liblinear"
+        tags.classifier_tags.multi_class = self.solver != "liblinear" and fits_multinomial(
+            self.solver
+        )
         return tags
 
 

@@ -18,6 +18,7 @@ from dualgap.estimators._classes import Labels, at_least_two, class_weights, enc
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    for_rows,
     in_parallel,
     refuse_metadata,
     router,
@@ -344,10 +345,7 @@ def _fold_scores(
     unit = 1.0 / check.total_weight(own, len(train))
     grid = [(ratio * unit / C, (1.0 - ratio) * unit / C) for C in Cs[order]]
     walked = walk_along(problem, grid, options)
-    params = {
-        name: value[test] if np.shape(value)[:1] == (X.shape[0],) else value
-        for name, value in scored.items()
-    }
+    params = for_rows(scored, test, X.shape[0])
     scores, paths = [], []
     for at in np.argsort(order):  # as the Cs were given
         model = LogisticRegression()

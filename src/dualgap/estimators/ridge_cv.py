@@ -17,6 +17,7 @@ from dualgap.estimators._base import FLOATS, Certified
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    for_rows,
     in_parallel,
     refuse_metadata,
     router,
@@ -159,10 +160,14 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         y = np.asarray(y, dtype=np.float64)
         weights = check.sample_weights(sample_weight, X.shape[0])
         routed = split_params(self, sample_weight, params)
+        scored: dict[str, Any] = {} if routed is None else routed.scorer.score
+        if routed is None and weights is not None:
+            scored = {"sample_weight": weights}
         if self.cv is None:
-            self._leave_one_out(X, y, weights, alphas, sample_weight, routed)
+            self._leave_one_out(X, y, weights, alphas, scored)
         else:
-            self._folds(X, y, weights, alphas, routed)
+            splits = {} if routed is None else routed.splitter.split
+            self._folds(X, y, weights, alphas, scored, splits)
         model = Ridge(
             alpha=self.alpha_,
             fit_intercept=self.fit_intercept,
@@ -177,20 +182,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         return self
 
     def _leave_one_out(
-        self,
-        X: Any,
-        y: Array,
-        weights: Array | None,
-        alphas: Array,
-        sample_weight: Any,
-        routed: Any,
+        self, X: Any, y: Array, weights: Array | None, alphas: Array, scored: dict[str, Any]
     ) -> None:
         scorer = None if self.scoring is None else self._scorer()
-        scored: dict[str, Any] = {}
-        if routed is not None:
-            scored = routed.scorer.score
-        elif sample_weight is not None:
-            scored = {"sample_weight": weights}
         left_out = LeaveOneOut(X, y, weights, self.fit_intercept)
         kept, scores = [], []
         for alpha in alphas:
@@ -217,11 +211,18 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         if self.store_cv_results:
             self.cv_results_ = np.stack(kept, axis=-1)
 
-    def _folds(self, X: Any, y: Array, weights: Array | None, alphas: Array, routed: Any) -> None:
-        splits = {} if routed is None else routed.splitter.split
+    def _folds(
+        self,
+        X: Any,
+        y: Array,
+        weights: Array | None,
+        alphas: Array,
+        scored: dict[str, Any],
+        splits: dict[str, Any],
+    ) -> None:
         folds = list(check_cv(self.cv).split(X, y, **splits))
         data = X.tocsr() if hasattr(X, "tocsr") else X
-        shared = (alphas, bool(self.fit_intercept), self._scorer(), solve_options(self))
+        shared = (alphas, bool(self.fit_intercept), self._scorer(), scored, solve_options(self))
         done = in_parallel(
             self, _fold_scores, [(data, y, weights, train, test, *shared) for train, test in folds]
         )
@@ -348,6 +349,7 @@ def _fold_scores(
     alphas: Array,
     fit_intercept: bool,
     scorer: Any,
+    scored: dict[str, Any],
     options: dict[str, Any],
 ) -> tuple[Array, list[Walked]]:
     """Scores on the test rows for each alpha, fitted to the training rows from large to small."""
@@ -360,6 +362,7 @@ def _fold_scores(
     for k in range(columns.shape[1]):
         problem = first if k == 0 else first.replace(b=columns[:, k])
         walks.append(walk_along(problem, [(0.0, a / total) for a in alphas[order]], options))
+    params = for_rows(scored, test, X.shape[0])
     scores = np.empty(len(alphas))
     for at, index in enumerate(order):
         model = Ridge()
@@ -367,5 +370,5 @@ def _fold_scores(
         c = np.array([w.intercepts[at] for w in walks])
         model.coef_, model.intercept_ = (x, c) if y.ndim == 2 else (x[0], float(c[0]))
         model.n_features_in_ = X.shape[1]
-        scores[index] = scorer(model, X[test], y[test])
+        scores[index] = scorer(model, X[test], y[test], **params)
     return scores, walks

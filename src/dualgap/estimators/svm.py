@@ -78,8 +78,9 @@ class LinearSVC(LinearClassifier, Certified):
         The labels.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         w.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        ``intercept_scaling`` times the coefficient of the constant feature.
+    intercept_ : ndarray of shape (1,) or (n_classes,), or float
+        ``intercept_scaling`` times the coefficient of the constant feature; 0.0 if
+        ``fit_intercept=False``.
     n_iter_ : int
         Passes over the data, set-up apart; the most that a class took.
     certificate_ : Certificate
@@ -218,6 +219,8 @@ class LinearSVC(LinearClassifier, Certified):
             solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
         solutions = [solution.rounded(X.dtype) for solution in solutions]
         self.coef_, self.intercept_ = self._rows([s.x for s in solutions], X.dtype)
+        if not self.fit_intercept:
+            self.intercept_ = 0.0  # as scikit-learn has it
         self.dual_coef_ = solutions[0].y if K == 2 else np.stack([s.y for s in solutions], axis=1)
         self.n_iter_ = max(s.passes for s in solutions)
         self._keep(solutions)
@@ -236,7 +239,7 @@ class LinearSVC(LinearClassifier, Certified):
         check.choice(self, "loss", ("squared_hinge", "smoothed_hinge"))
         return SquaredHinge() if self.loss == "squared_hinge" else SmoothedHinge()
 
-    def _rows(self, points: list[Array], dtype: Any) -> tuple[Array, Array]:
+    def _rows(self, points: list[Array], dtype: Any) -> tuple[Array, Any]:
         """coef_ and intercept_ from the solver's points."""
         x = np.stack(points)
         if not self.fit_intercept:

@@ -1,0 +1,68 @@
+"""Every estimator with every solver and penalty it accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import dualgap
+from dualgap.algorithms import BATCH, RANDOMISED
+
+SOLVERS = ("auto", *(cls.name for cls in (*BATCH, *RANDOMISED)))
+DRAWN = {cls.name for cls in RANDOMISED}
+
+
+def prepare(model: Any, check: Any) -> None:
+    """Run two fits that are to be compared to the end, where rows are drawn at random.
+
+    Once a row has weight 2, once it is there twice: the same problem, and other rows are drawn.
+    (scikit-learn's own checks set parameters for single checks in the same way.)
+    """
+    name = getattr(check, "func", check).__name__
+    if name.startswith("check_sample_weight_equivalence") and model.solver in DRAWN:
+        model.set_params(tol=0.0, max_iter=40_000)
+
+
+def penalties() -> list[Any]:
+    """One of each estimator for each penalty, default solver."""
+    return [
+        dualgap.Ridge(max_iter=300),
+        dualgap.Ridge(alpha=0.0, max_iter=300),
+        dualgap.Lasso(alpha=0.1, max_iter=300),
+        dualgap.ElasticNet(alpha=0.1, max_iter=300),
+        dualgap.HuberRegressor(max_iter=300),
+        dualgap.HuberRegressor(alpha=0.0, max_iter=300),
+        dualgap.LogisticRegression(max_iter=300),
+        dualgap.LogisticRegression(l1_ratio=1.0, max_iter=300),
+        dualgap.LogisticRegression(l1_ratio=0.5, max_iter=300),
+        dualgap.LogisticRegression(C=np.inf, max_iter=300),
+        dualgap.LinearSVC(max_iter=300),
+        dualgap.LinearSVC(penalty="l1", max_iter=300),
+        dualgap.LinearSVC(loss="smoothed_hinge", max_iter=300),
+    ]
+
+
+def cross_validated() -> list[Any]:
+    """One of each, with a short path."""
+    return [
+        dualgap.RidgeCV(max_iter=300),
+        dualgap.RidgeCV(cv=3, max_iter=300),
+        dualgap.LassoCV(alphas=3, cv=3, max_iter=300),
+        dualgap.ElasticNetCV(alphas=3, cv=3, max_iter=300),
+        dualgap.LogisticRegressionCV(Cs=3, cv=3, max_iter=300),
+        dualgap.LogisticRegressionCV(
+            Cs=2, cv=3, l1_ratios=(0.5,), max_iter=300, use_legacy_attributes=False
+        ),
+    ]
+
+
+def everything() -> Iterator[Any]:
+    """All of it."""
+    for model in penalties():
+        for solver in SOLVERS:
+            yield type(model)(**{**model.get_params(), "solver": solver})
+    yield dualgap.LogisticRegression(solver="liblinear", max_iter=300)
+    yield dualgap.LogisticRegression(solver="liblinear", l1_ratio=1.0, max_iter=300)
+    yield from cross_validated()

@@ -1,0 +1,28 @@
+"""scikit-learn's estimator checks: every estimator and penalty, and every solver once.
+
+The whole grid, every penalty with every solver, is run by ``python -m tests.estimators.full_grid``.
+"""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import dualgap
+from tests.estimators.grid import SOLVERS, cross_validated, penalties, prepare
+
+# The checks provoke warnings of their own (no convergence, columns as targets).
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@parametrize_with_checks([*penalties(), *cross_validated()])
+def test_penalties(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
+    [dualgap.LogisticRegression(solver=solver, max_iter=300) for solver in SOLVERS[1:]]
+)
+def test_solvers(estimator, check):
+    prepare(estimator, check)
+    check(estimator)
