@@ -27,7 +27,6 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.certificate import EPS, Certificate
 from dualgap.feasible import make_feasible
-from dualgap.losses import Huber
 from dualgap.problem import Problem
 
 SMALLEST_SCALE = 10.0 * EPS
@@ -35,11 +34,19 @@ SMALLEST_SCALE = 10.0 * EPS
 
 
 class JointPoint(NamedTuple):
-    """A primal point (x with the intercept in it, scale), F there, and a bound on F - F*."""
+    """A point (x with the intercept in it, scale), and a bound on F - F* there."""
 
+    problem: Problem
+    """The inner problem at this scale."""
+    x: Array
     scale: float
-    primal: float
+    dual: Array
+    """The v that the certificate rests on."""
     certificate: Certificate
+
+    def within(self, tol: float) -> bool:
+        """Whether the relative gap is certified to tol."""
+        return self.certificate.relative_gap <= tol
 
 
 def best_scale(r: Array, q: Array, epsilon: float) -> float:
@@ -69,11 +76,6 @@ def best_scale(r: Array, q: Array, epsilon: float) -> float:
     return max(math.sqrt(float(S[k - 1]) / rest), SMALLEST_SCALE)
 
 
-def at_scale(problem: Problem, scale: float, epsilon: float, alpha: float, total: float) -> Problem:
-    """The inner problem for this scale."""
-    return problem.replace(loss=Huber(threshold=epsilon * scale), l2=alpha * scale / total)
-
-
 def joint_point(
     problem: Problem, x: Array, duals: list[Array], scale: float, primal_at_zero: float
 ) -> JointPoint:
@@ -95,17 +97,19 @@ def joint_point(
     z = problem.predict(x)
     inner = problem.primal(x, z)
     primal = scale + 2.0 / scale * inner
-    gap, rounding = math.inf, math.inf
+    gap, rounding, chosen = math.inf, math.inf, duals[0]
     for dual in duals:
         found = _gap(problem, x, z, dual, scale)
         if found is not None and found[0] < gap:
-            gap, rounding = found
+            gap, rounding, chosen = *found, dual
     certified = math.isfinite(gap)
     unit = max(primal, 1e-12 * primal_at_zero)
     l2 = problem.l2 * 2.0 / scale  # F is this strongly convex in w
     return JointPoint(
+        problem,
+        x,
         scale,
-        primal,
+        chosen,
         Certificate(
             primal=primal,
             dual=primal - gap if certified else -math.inf,
