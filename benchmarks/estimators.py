@@ -1,4 +1,4 @@
-"""Estimators: what they cost beyond `solve`, paths against cold fits, defaults against scikit-learn.
+"""Estimators: cost beyond `solve`, paths against cold fits, defaults against scikit-learn.
 
 usage: python -m benchmarks.estimators [overhead] [paths] [defaults]
 
