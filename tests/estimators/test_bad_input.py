@@ -96,8 +96,8 @@ ALL = [
     dualgap.LogisticRegression(),
     dualgap.LinearSVC(),
     dualgap.RidgeCV(),
-    dualgap.LassoCV(),
-    dualgap.LogisticRegressionCV(),
+    dualgap.LassoCV(alphas=3, cv=2),
+    dualgap.LogisticRegressionCV(Cs=2, cv=2),
 ]
 
 

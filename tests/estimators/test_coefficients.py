@@ -90,8 +90,7 @@ PENALTIES = [
 ]
 
 
-@pytest.mark.parametrize("layout", ["dense", "csr"])
-@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize(("class_weight", "layout"), [(None, "csr"), ("balanced", "dense")])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("params", "solver"), PENALTIES)

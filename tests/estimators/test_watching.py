@@ -33,8 +33,7 @@ def test_early_stopping_keeps_the_best_score(model, y):
     patient = type(stopped)(**{**stopped.get_params(), "n_iter_no_change": 10**6, "tol": 1e-9})
     patient.fit(X, y, sample_weight=WEIGHTS)
     assert np.max(stopped.n_iter_) < np.max(patient.n_iter_)
-    assert stopped.certificate_.gap >= patient.certificates_[0].gap * 0
-    assert np.isfinite(stopped.certificate_.primal)
+    assert stopped.certificate_.gap > patient.certificate_.gap or stopped.status_.converged
 
 
 def test_the_point_kept_is_the_one_that_was_certified():
@@ -121,4 +120,7 @@ def test_sparsify_and_densify():
 
 def test_verbose_shows_a_line(capsys):
     dualgap.Ridge(verbose=1).fit(X, Y)
-    assert capsys.readouterr().out + capsys.readouterr().err is not None
+    shown = capsys.readouterr()
+    assert "passes" in shown.out + shown.err
+    dualgap.Ridge().fit(X, Y)
+    assert capsys.readouterr() == ("", "")

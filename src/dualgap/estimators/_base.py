@@ -26,8 +26,9 @@ from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
 from dualgap.estimators._solvers import algorithm_for
 from dualgap.estimators._stopping import BestScore
+from dualgap.paths import joined
 from dualgap.problem import Problem
-from dualgap.result import Result
+from dualgap.state import State
 from dualgap.status import Status
 from dualgap.trace import Snapshot, Trace
 
@@ -67,7 +68,10 @@ class Memory(NamedTuple):
     """What a warm start goes on from."""
 
     identity: tuple[Any, ...]
-    result: Result
+    state: State
+    x: Array
+    """With the intercept below it."""
+    y: Array
 
 
 class Certified(CallbackSupportMixin, BaseEstimator):
@@ -131,10 +135,10 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         before = self._memory.get(part) if self.warm_start else None
         passed = 0.0
         if before is not None and before.identity == identity:
-            options["state"] = before.result.state
-            passed = before.result.state.passes
+            options["state"] = before.state
+            passed = before.state.passes
         elif before is not None:
-            start = _points(before.result)
+            start = (before.x, before.y)
         if start is not None and "state" not in options:
             options |= fitting(problem, *start)
         result = problem.solve(
@@ -149,7 +153,8 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         if self.warm_start:
-            self._memory[part] = Memory(identity, result)
+            x = joined(result, fit_intercept=True)
+            self._memory[part] = Memory(identity, result.state, x, result.y)
         solution = Solution(
             problem=problem,
             x=result.x,
@@ -188,6 +193,19 @@ class Certified(CallbackSupportMixin, BaseEstimator):
             stacklevel=3,
         )
 
+    # ---- saving: not every format knows enums, so that a status is saved by its name ----
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "status_" in state:
+            state["status_"] = state["status_"].name
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "status_" in state:
+            state = {**state, "status_": Status[state["status_"]]}
+        super().__setstate__(state)
+
     # ---- showing ----
 
     def plot_convergence(self, axes: Any = None) -> Any:
@@ -202,7 +220,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         -------
         The two axes.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "trace_")
         return self.trace_.plot(axes)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
@@ -224,12 +242,6 @@ class Certified(CallbackSupportMixin, BaseEstimator):
 
 
 # ---- starting points ----
-
-
-def _points(result: Result) -> tuple[Any, Any]:
-    """(x with the intercept as its last row, y) of a result."""
-    return np.append(result.x, np.atleast_2d(result.intercept)[: result.x.ndim].reshape(
-        (1, *result.x.shape[1:])), axis=0), result.y  # fmt: skip
 
 
 def fitting(problem: Problem, x: Any, y: Any) -> dict[str, Any]:

@@ -33,9 +33,10 @@ def at_least_two(labels: Labels, weights: Array | None) -> None:
     if counted.size >= 2:
         return
     where = "the data" if weights is None or labels.classes.size < 2 else "the weighted data"
+    label = labels.classes[[int(counted[0])]].tolist()[0]
     raise ValueError(
         f"This solver needs samples of at least 2 classes in the data, but {where} contains only "
-        f"one class: {labels.classes[int(counted[0])]!r}"
+        f"one class: {label!r}"
     )
 
 

@@ -15,7 +15,7 @@ from dualgap._types import Array
 
 def decision(model: Any, X: Any) -> Array:
     """X coef' + intercept for new rows."""
-    check_is_fitted(model)
+    check_is_fitted(model, "coef_")
     X = validate_data(model, X, accept_sparse=["csr", "csc", "coo"], reset=False)
     coefficients = model.coef_.T if model.coef_.ndim == 2 else model.coef_
     return np.asarray(safe_sparse_dot(X, coefficients, dense_output=True) + model.intercept_)
