@@ -68,6 +68,7 @@ class Substitute:
         if report.when == "call" or report.failed:
             self.outcomes[report.nodeid] = report.outcome
             if report.failed:
+                print(f"failed: {report.nodeid.split('::')[-1]}", file=sys.stderr, flush=True)
                 crash = getattr(report.longrepr, "reprcrash", None)
                 message = crash.message if crash else str(report.longrepr)
                 self.errors[report.nodeid] = " ".join(message.split())[:300]
