@@ -2,7 +2,7 @@
 
 usage: python3 dev.py COMMAND [ARGS]
 
-  demo   run the demonstration (ARGS go to ``python -m dualgap``)
+  demo   run the demonstration (ARGS go to ``dualgap demo``)
   test   run every check: lint, types, pytest with coverage, wheel
          (with ARGS: only pytest, with these arguments)
   lint   ruff check and ruff format --check
@@ -73,8 +73,8 @@ def install(extras: str) -> None:
 
 
 def demo(*args: str) -> None:
-    install("plot,progress")
-    run("python -m dualgap", PYTHON, "-m", "dualgap", *args)
+    install("cli")
+    run("dualgap demo", PYTHON, "-m", "dualgap", "demo", *args)
 
 
 def test(*args: str) -> None:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from dualgap._versions import show_versions
 
 if TYPE_CHECKING:
-    from dualgap import adaptation, algorithms, datasets, estimators, losses
+    from dualgap import (
+        adaptation,
+        algorithms,
+        datasets,
+        estimators,
+        experiments,
+        losses,
+        preconditioners,
+    )
     from dualgap.certificate import Certificate, certify
     from dualgap.driver import solve
     from dualgap.estimators import (
@@ -57,7 +65,15 @@ _HOMES = {
     "solve": "dualgap.driver",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
 }
-_MODULES = ("adaptation", "algorithms", "datasets", "estimators", "losses")
+_MODULES = (
+    "adaptation",
+    "algorithms",
+    "datasets",
+    "estimators",
+    "experiments",
+    "losses",
+    "preconditioners",
+)
 
 __all__ = [
     "Certificate",
@@ -80,8 +96,10 @@ __all__ = [
     "certify",
     "datasets",
     "estimators",
+    "experiments",
     "losses",
     "path",
+    "preconditioners",
     "show_versions",
     "solve",
 ]

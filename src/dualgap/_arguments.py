@@ -10,6 +10,7 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm
+from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -85,10 +86,20 @@ def starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, A
     return x, y
 
 
-def check_state(problem: Problem, algorithm: Algorithm, state: Any) -> None:
-    """A state must belong to this algorithm, rule and problem."""
+def check_preconditioner(preconditioner: Preconditioner | None, state: Any) -> None:
+    """A state must be one, and be continued with the change of variables that it was made in."""
     if not isinstance(state, State):
         raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
+    theirs = "none" if state.change is None else state.change.preconditioner
+    mine = "none" if preconditioner is None else preconditioner.name
+    if theirs != mine:
+        raise ValueError(
+            f"state belongs to precondition={theirs!r}, not to {mine!r}; pass the same one."
+        )
+
+
+def check_state(problem: Problem, algorithm: Algorithm, state: State) -> None:
+    """A state must belong to this algorithm, rule and problem."""
     if state.algorithm != algorithm.name:
         raise ValueError(
             f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "

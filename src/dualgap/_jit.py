@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
+from numba.extending import intrinsic
 
 SOURCES = Path(__file__).parent
 
@@ -66,3 +68,20 @@ def inlined(function: F) -> F:
         function
     )
     return cast(F, compiled)
+
+
+def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, values[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        name = "llvm.prefetch.p0"
+        llvm = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        address = builder.bitcast(builder.gep(view.data, [values[1]]), byte)
+        builder.call(llvm, [address, word(0), word(3), word(1)])  # for reading, into every level
+
+    return numba.types.void(array, numba.types.intp), generate
+
+
+prefetch: Any = intrinsic(_prefetch)
+"""prefetch(array, i): ask for the cache line of array[i], and do not wait for it."""

@@ -13,5 +13,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 """A bool array: a set of rows or columns."""
 
+Places = NDArray[np.intp]
+"""Positions of rows or columns."""
+
 Data = Any
 """Whatever a user may hand over as a data matrix: array, sparse matrix, data frame."""

@@ -11,9 +11,11 @@ DEPENDENCIES = (
     "scipy",
     "numba",
     "scikit-learn",
+    "joblib",
     "threadpoolctl",
     "matplotlib",
     "rich",
+    "typer",
 )
 
 

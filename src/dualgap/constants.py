@@ -89,7 +89,7 @@ class Constants:
         else:
             self.passes += n
             root = np.sqrt(weights)
-            G = root[:, None] * _outer_gram(self.design) * root
+            G = root[:, None] * outer_gram(self.design) * root
         values = scipy.linalg.eigh(G, eigvals_only=True, overwrite_a=True, check_finite=False)
         return np.asarray(values)
 
@@ -201,7 +201,7 @@ def _largest_ritz(diagonal: list[float], off: list[float]) -> float:
     return float(top[0])
 
 
-def _outer_gram(design: Design) -> Array:
+def outer_gram(design: Design) -> Array:
     """A A', n x n, for designs with fewer rows than columns."""
     n = design.shape[0]
     out = np.empty((n, n))

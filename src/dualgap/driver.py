@@ -18,13 +18,15 @@ from threadpoolctl import threadpool_limits
 from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._arrays import dot
-from dualgap._names import lookup
 from dualgap._types import Array, Data
 from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
 from dualgap.algorithms._randomised import Randomised
+from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.certificate import Certificate, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
+from dualgap.preconditioners import Preconditioner, as_preconditioner
+from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
 from dualgap.result import Result, Setup
@@ -54,8 +56,8 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
     algorithm : str or Algorithm
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
         ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
-        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``; or
-        a value such as ``dualgap.algorithms.AdaBPD(...)``.
+        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``;
+        for l1 ``"working-set"``; or a value such as ``dualgap.algorithms.AdaBPD(...)``.
     adapt : str or Rule, optional
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
@@ -63,8 +65,11 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         The paper's mu of A, for algorithms that take it; for adaptive ones where it starts.
     schedule : "theorem", optional
         Force the theorems' step sizes with certified constants.
-    precondition : str
-        ``"auto"`` or ``"none"``; named algorithms run as the paper has them.
+    precondition : str or Preconditioner
+        A change of variables inside the run, which points, traces and certificates never see:
+        ``"diagonal"``, ``"whiten"``, ``"rows"``, or a value such as
+        ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which leaves named
+        algorithms as the paper has them.
     tol : float
         Stop when the certified gap is at most tol * max(P(x), 1e-12 P(0)).
     max_passes, max_time : float
@@ -99,7 +104,7 @@ def solve_problem(
     adapt: str | Rule | None,
     mu: float | None,
     schedule: str | None,
-    precondition: str,
+    precondition: str | Preconditioner,
     tol: float,
     max_passes: float,
     max_time: float | None,
@@ -116,17 +121,23 @@ def solve_problem(
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
-    lookup("precondition", given.name("precondition", precondition), {"auto": 0, "none": 0})
+    wanted = as_preconditioner(precondition)
     given.check_random_state(random_state)
     if n_threads is not None:
         n_threads = check.integer("n_threads", n_threads)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
-    chosen = with_options(as_algorithm(algorithm, problem), adapt=adapt, mu=mu, schedule=schedule)
+    before = problem.constants.passes
+    chosen, notes = as_algorithm(algorithm, problem)
+    conditioner = None if isinstance(wanted, str) else wanted
+    if conditioner is not None:
+        conditioner.check(problem)
+        if isinstance(algorithm, str):  # by name, with no options of its own
+            chosen = conditioner.suit(problem, chosen)
+    chosen = with_options(chosen, adapt=adapt, mu=mu, schedule=schedule)
+    chosen = chosen.aiming_at(tol)
     if random_state is not None and isinstance(chosen, Randomised):
         chosen = with_options(chosen, seed=given.seed(random_state))
-    auto = isinstance(algorithm, str) and algorithm.strip().lower() == "auto"
-    notes = [f"auto chose {chosen.name}."] if auto else []
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(
             "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
@@ -134,15 +145,26 @@ def solve_problem(
     start_x, start_y = given.starting_points(problem, x0, y0)
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        before = problem.constants.passes
         if state is None:
-            begun = chosen.start(problem, start_x, start_y)
-            state, notes = begun.state, notes + begun.notes
+            change = None if conditioner is None else conditioner.begin(problem)
+            inner = problem if change is None else change.inner(problem)
+            if change is not None and start_x is not None:
+                start_x = change.to_inner(problem, inner, start_x)
+            begun = chosen.start(inner, start_x, start_y)
+            state, notes = replace(begun.state, change=change), notes + begun.notes
         else:
-            given.check_state(problem, chosen, state)
-        setup = Setup(problem.constants.passes - before, time.perf_counter() - began)
+            given.check_preconditioner(conditioner, state)
+            inner = problem if state.change is None else state.change.inner(problem)
+            given.check_state(inner, chosen, state)
+        chosen.prepare(inner, state)
+        spent = problem.constants.passes - before
+        if inner is not problem:
+            spent += inner.constants.passes
+        setup = Setup(spent, time.perf_counter() - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
-        run = _Run(problem, chosen, tol, max_passes, began, seconds, callback, line)
+        run = _Run(
+            problem, inner, conditioner, chosen, tol, max_passes, began, seconds, callback, line
+        )
         try:
             return run.to_the_end(state, setup, notes)
         finally:
@@ -172,7 +194,9 @@ class _Run:
 
     def __init__(
         self,
+        user: Problem,
         problem: Problem,
+        conditioner: Preconditioner | None,
         algorithm: Algorithm,
         tol: float,
         max_passes: float,
@@ -181,7 +205,8 @@ class _Run:
         callback: Recorder | None,
         line: Progress,
     ) -> None:
-        self.problem, self.algorithm, self.tol = problem, algorithm, tol
+        self.user, self.problem, self.conditioner = user, problem, conditioner
+        self.algorithm, self.tol = algorithm, tol
         self.max_passes, self.began, self.seconds = max_passes, began, seconds
         self.callback, self.line = callback, line
         self.free = repair_is_free(problem)
@@ -193,11 +218,13 @@ class _Run:
         self.improved: tuple[float, int] = (math.inf, 0)
         self.one_class = one_class(problem)
         self.found: tuple[Array, Array | None, Certificate] | None = None
+        self.last: tuple[Array, Array | None, Certificate] | None = None
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
         """Iterate until judged."""
         last = s.passes + self.max_passes
-        s = replace(s, incumbent=_better(s))
+        self.setup = setup
+        s = replace(s, budget=last, incumbent=_better(s))
         self.improved = (math.inf, s.t)
         try:
             status = self._record(s) or self._judge(s)
@@ -206,6 +233,11 @@ class _Run:
                     status = Status.PASS_LIMIT
                 elif time.perf_counter() - self.began > self.seconds:
                     status = Status.TIME_LIMIT
+                elif (changed := self._changed(s)) is not None:
+                    s = changed
+                    # A dual point comes with the change, and often a better x.
+                    status = self._record(s) or self._judge(s)
+                    s = self._adopt(s)
                 else:
                     s = self.algorithm.step(self.problem, s)
                     s = replace(s, incumbent=_better(s))
@@ -213,7 +245,28 @@ class _Run:
                     s = self._adopt(s)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return self._result(s, status, setup, notes)
+        return self._result(s, status, notes)
+
+    def _changed(self, s: State) -> State | None:
+        """The run in other variables, where the preconditioner asks for them."""
+        if self.conditioner is None:
+            return None
+        began, before = time.perf_counter(), self.user.constants.passes
+        asked = self.conditioner.next_change(self.user, self.problem, self.algorithm, s)
+        if asked is None:
+            return None
+        change, s = asked
+        assert isinstance(self.algorithm, AdaSPDC)  # no other asks for it
+        self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
+        spent = self.user.constants.passes - before + self.problem.constants.passes
+        self.setup = Setup(
+            self.setup.passes + spent, self.setup.seconds + time.perf_counter() - began
+        )
+        return replace(s, incumbent=_better(s))
+
+    def _to_user(self, s: State, x: Array) -> Array:
+        """x in the user's variables, the intercept last."""
+        return x if s.change is None else s.change.to_user(self.user, self.problem, x)
 
     # ---- one check ----
 
@@ -230,7 +283,7 @@ class _Run:
         self.line.update(passes, s.primal, gap, s.Delta, elapsed, target)
         if self.callback is None:
             return None
-        x, intercept = self.problem.split(s.x)
+        x, intercept = self.user.split(self._to_user(s, s.x))
         snapshot = Snapshot(
             passes, elapsed, s.primal, best.dual, gap, s.Delta,
             x=_read_only(x), intercept=intercept,
@@ -249,7 +302,7 @@ class _Run:
         target = self.tol * self.problem.scale(best.primal)
         gap = best.primal - best.dual
         if gap <= target and s.t >= self.attempts.next_confirmation:
-            certificate = self._certify(best.x, best.y)
+            certificate = self._certify(s, best.x, best.y)
             if certificate.certified and certificate.gap <= target:
                 return self._converged(s)
             if certificate.certified and certificate.gap <= 4.0 * certificate.rounding:
@@ -288,7 +341,7 @@ class _Run:
         due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
         if not (for_trace or due):
             return None
-        certificate = self._certify(s.x, None)
+        certificate = self._certify(s, s.x, None)
         if certificate.certified:
             if certificate.gap <= target:
                 return self._converged(s)
@@ -306,12 +359,12 @@ class _Run:
                 return Status.STATIONARY
         return None
 
-    def _certify(self, x: Array | None, y: Array | None) -> Certificate:
-        """A paid check: from the data, and counted."""
+    def _certify(self, s: State, x: Array | None, y: Array | None) -> Certificate:
+        """A paid check: from the user's data, and counted."""
         assert x is not None
         self.attempts.passes += 1
-        certificate = certify_point(self.problem, x, y)
-        self.found = (x, y, certificate)
+        certificate = certify_point(self.user, self._to_user(s, x), y)
+        self.found = self.last = (x, y, certificate)
         return certificate
 
     def _adopt(self, s: State) -> State:
@@ -328,13 +381,14 @@ class _Run:
 
     # ---- the end ----
 
-    def _result(self, s: State, status: Status, setup: Setup, notes: list[str]) -> Result:
-        problem, best = self.problem, s.incumbent
+    def _result(self, s: State, status: Status, notes: list[str]) -> Result:
+        problem, best = self.user, s.incumbent
         assert best.x is not None
-        x = best.x
+        x = self._to_user(s, best.x)
         y, certificate = best.y, None
         if y is not None:
-            certificate = certify_point(problem, x, y)
+            known = self.last is not None and self.last[0] is best.x and self.last[1] is y
+            certificate = self.last[2] if known and self.last else certify_point(problem, x, y)
         if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
             other = problem.loss.grad(problem.predict(x), problem.b)
             trial = certify_point(problem, x, other)
@@ -360,7 +414,7 @@ class _Run:
             trace=Trace(self.rows, s.rollbacks, target),
             passes=s.passes + s.check_passes + self.attempts.passes,
             seconds=time.perf_counter() - self.began,
-            setup=setup,
+            setup=self.setup,
             algorithm=self.algorithm.name,
             state=s,
             notes=notes,

@@ -18,9 +18,9 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, weighted_sum
-from dualgap._types import Array, Data
+from dualgap._types import Array, Data, Places
 from dualgap.constants import Constants
-from dualgap.designs import InterceptDesign, as_design
+from dualgap.designs import Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
 from dualgap.normal_equations import Range
 from dualgap.regularizers import ElasticNet
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dualgap.adaptation import Rule
     from dualgap.algorithms import Algorithm
     from dualgap.certificate import Certificate
+    from dualgap.preconditioners import Preconditioner
     from dualgap.result import Result
     from dualgap.state import State
     from dualgap.trace import Snapshot
@@ -64,6 +65,13 @@ class Problem:
         Added to the predictions.
     """
 
+    sampling: str = "uniform"
+    """What randomised algorithms draw by default in these variables."""
+    curvature: float | None = None
+    """An estimate of the least curvature of P, where a change of variables has made one."""
+    row_curvature: Array | None = None
+    """gamma phi_i'' near the iterates, with a margin, where steps may count on it; 1 if None."""
+
     def __init__(
         self,
         A: Data,
@@ -81,12 +89,15 @@ class Problem:
         self.l1 = check.real("l1", l1, low=0.0)
         self.l2 = check.real("l2", l2, low=0.0)
         self.fit_intercept = check.flag("fit_intercept", fit_intercept)
-        base = as_design(A)
+        self.base = base = as_design(A)
+        """A without the column of an intercept."""
         self.n, self.d = base.shape
         self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
         self.q = _weights(sample_weight, self.n)
+        self.uniform = bool((self.q == self.q[0]).all())
+        """All rows weigh the same."""
         given = self.dual_point("offset", offset)
         self.offset = None if given is None else _writable(given)
         weights = np.ones(self.d)
@@ -102,6 +113,7 @@ class Problem:
         self.regularizer = self._regularizer()
         self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
         self.constants = Constants(self.design, self.q)
+        self._columns: Columns | None = None
 
     def _regularizer(self) -> ElasticNet:
         """The strengths of each coordinate; an intercept is one without penalty."""
@@ -154,6 +166,46 @@ class Problem:
             other.regularizer = other._regularizer()
         return other
 
+    def in_variables(
+        self,
+        base: Design,
+        l1: Array,
+        l2: Array,
+        *,
+        intercept_scale: float | None = None,
+        sampling: str = "uniform",
+        curvature: float | None = None,
+        row_curvature: Array | None = None,
+    ) -> Problem:
+        """The same problem in other variables: the same rows, targets, loss, weights and offset.
+
+        Parameters
+        ----------
+        base : Design
+            A in the new variables, without the column of an intercept.
+        l1, l2 : array
+            Strengths per new coordinate.
+        intercept_scale : float, optional
+            What suits as the constant column; see `InterceptDesign`.
+        sampling, curvature, row_curvature
+            The attributes of these names.
+        """
+        inner = copy.copy(self)
+        for kept in ("column_means", "column_norms", "free_range"):
+            inner.__dict__.pop(kept, None)
+        inner.base, inner.d = base, base.shape[1]
+        inner.design = base
+        if self.fit_intercept:
+            inner.design = InterceptDesign(base, self.q, intercept_scale)
+            l1, l2 = np.append(l1, 0.0), np.append(l2, 0.0)
+        if self.outputs is not None:
+            l1, l2 = l1[:, None], l2[:, None]
+        inner.regularizer = ElasticNet(l1, l2)
+        inner.constants = Constants(inner.design, self.q)
+        inner._columns = None
+        inner.sampling, inner.curvature, inner.row_curvature = sampling, curvature, row_curvature
+        return inner
+
     def __repr__(self) -> str:
         """One line."""
         parts = [f"{self.n} x {self.d}", f"loss={self.loss.name!r}"]
@@ -190,9 +242,16 @@ class Problem:
         """u = A'Qy."""
         return self.design.rmatvec(per_row(self.q, y) * y)
 
+    def columns(self, at: Places) -> Columns:
+        """The columns at these ascending places, gathered; the last answer is kept."""
+        known = self._columns
+        if known is None or not np.array_equal(known.at, at):
+            known = self._columns = self.design.columns(at, known=known)
+        return known
+
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""
-        return weighted_sum(self.q, values)
+        return float(np.sum(values)) / self.n if self.uniform else weighted_sum(self.q, values)
 
     def inner(self, y: Array, z: Array) -> float:
         """sum_i q_i <y_i, z_i>."""
@@ -200,7 +259,21 @@ class Problem:
 
     def primal(self, x: Array, z: Array) -> float:
         """P(x) from z = A x + offset."""
-        return self.mean(self.loss.value(z, self.b)) + self.regularizer.value(x)
+        return self.mean_loss(z) + self.regularizer.value(x)
+
+    def mean_loss(self, z: Array, grad: Array | None = None) -> float:
+        """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
+        if self.uniform:
+            return self.loss.total(z, self.b, grad) / self.n
+        return self.mean(self.loss.value(z, self.b))
+
+    def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
+        """sum_i q_i phi_i(z_i), and phi'(z)."""
+        if self.uniform:
+            total, grad = self.loss.total_grad(z, self.b)
+            return total / self.n, grad
+        value, grad = self.loss.value_grad(z, self.b)
+        return self.mean(value), grad
 
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
@@ -210,7 +283,7 @@ class Problem:
     @cached_property
     def primal_at_zero(self) -> float:
         """P(0), what relative gaps are held against when P itself vanishes."""
-        return self.mean(self.loss.value(self.predict_zero(), self.b))
+        return self.mean_loss(self.predict_zero())
 
     def scale(self, primal: float) -> float:
         """max(P(x), 1e-12 P(0)): the unit of `tol`."""
@@ -248,7 +321,7 @@ class Problem:
         adapt: str | Rule | None = None,
         mu: float | None = None,
         schedule: str | None = None,
-        precondition: str = "auto",
+        precondition: str | Preconditioner = "auto",
         tol: float = 1e-6,
         max_passes: float = 1000,
         max_time: float | None = None,
@@ -315,6 +388,13 @@ class Problem:
                 f"intercept={c}, but this problem has no intercept; use fit_intercept=True."
             )
         return values
+
+    def joined(self, x: Array, intercept: float | Array) -> Array:
+        """`join` without its checks, for points that an algorithm made."""
+        if not isinstance(self.design, InterceptDesign):
+            return x
+        last = np.reshape(np.asarray(intercept) / self.design.scale, (1, *x.shape[1:]))
+        return np.concatenate((x, last))
 
     def split(self, x: Array) -> tuple[Array, float | Array]:
         """The coefficients and the intercept: the inverse of `join`."""

@@ -13,7 +13,7 @@ from dualgap.trace import Trace
 
 
 class Setup(NamedTuple):
-    """What was spent before the first iteration (constants, factorisations)."""
+    """What was spent on constants, factorisations, changes of variables, loading kernels."""
 
     passes: float
     seconds: float
@@ -39,7 +39,8 @@ class Result:
     passes, seconds : float
         Passes over the data (set-up apart), and time (set-up included).
     setup : Setup
-        Passes and seconds before the first iteration.
+        Passes and seconds of constants, factorisations and changes of variables: before the first
+        iteration, and where the run was whitened again.
     algorithm : str
         What was run.
     notes : list of str

@@ -19,10 +19,15 @@ from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.problem import Problem
 
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+"""Numbers of rows, in the order in which they are visited."""
+
 NAMES = {
     "uniform": "with replacement, p_i = q_i: uniform without weights (the paper's)",
     "permuted": "every row once a pass, in random order",
     "importance": "with replacement, p_i = q_i/2 + (1/2) q_i |a_i|^2 / sum q |a|^2",
+    "balanced": "p as importance; row i comes n p_i times a pass, rounded up or down at random, in "
+    "random order",
 }
 
 
@@ -37,22 +42,30 @@ class Sampler:
     R: float
     permuted: bool
     seed: int
+    balanced: bool = False
     least: float = field(init=False)
     """The smallest positive probability."""
+    even: bool = field(init=False)
+    """All rows have the same probability."""
 
     def __post_init__(self) -> None:
         """Fill in what follows from p."""
         object.__setattr__(self, "least", float(self.p[self.p > 0].min()))
+        object.__setattr__(self, "even", bool((self.p == self.least).all()))
 
-    def rows(self, epoch: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def rows(self, epoch: int) -> Rows:
         """The rows of one pass."""
         rng = np.random.default_rng([self.seed, epoch])
         n = self.p.size
         if self.permuted:
             return np.asarray(rng.permutation(np.flatnonzero(self.p > 0)), dtype=np.int64)
-        if self.least == self.p.max() and (self.p > 0).all():
+        if self.even:
             return rng.integers(0, n, n, dtype=np.int64)
         edges = np.cumsum(self.p)
+        if self.balanced:
+            # One random number places n evenly spaced points on the rows' intervals.
+            points = (np.arange(n) + rng.random()) * (edges[-1] / n)
+            return rng.permutation(np.searchsorted(edges, points, side="right"))
         drawn = np.searchsorted(edges, rng.random(n) * edges[-1], side="right")
         return np.asarray(np.minimum(drawn, np.flatnonzero(self.p > 0)[-1]), dtype=np.int64)
 
@@ -67,13 +80,18 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
     """
     q = problem.q
     norms = problem.constants.row_norms_sq
+    if problem.row_curvature is not None:
+        norms = norms * problem.row_curvature
     permuted = False
+    if sampling is None:
+        sampling = problem.sampling
+    balanced = isinstance(sampling, str) and sampling == "balanced"
     if isinstance(sampling, str):
         lookup("sampling", sampling, NAMES)
         if sampling == "permuted":
             permuted = True
             p = (q > 0) / np.count_nonzero(q)
-        elif sampling == "importance":
+        elif sampling in ("importance", "balanced"):
             weighted = q * norms
             total = float(weighted.sum())
             p = 0.5 * q + 0.5 * weighted / total if total > 0 else q
@@ -93,4 +111,11 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
             )
     ratio = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
     R = math.sqrt(float((norms * ratio).max()))
-    return Sampler(p=np.array(p), ratio=ratio, R=R if R > 0 else 1.0, permuted=permuted, seed=seed)
+    return Sampler(
+        p=np.array(p),
+        ratio=ratio,
+        R=R if R > 0 else 1.0,
+        permuted=permuted,
+        seed=seed,
+        balanced=balanced,
+    )

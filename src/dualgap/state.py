@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.schedules import Steps
+
+if TYPE_CHECKING:
+    from dualgap.preconditioners import Change
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,8 @@ class State:
         Passes over the data that they took.
     check_passes : float
         Passes for what is computed between them: products for P, sums anew.
+    budget : float
+        The passes at which this call will end: for steps whose cost varies.
     x, y : array
         The primal point (with the intercept) and the dual point.
     z, zt : array
@@ -66,6 +71,9 @@ class State:
         What the adaptation rule and the monitor remember.
     incumbent : Incumbent
         The best points so far.
+    change : Change or None
+        The change of variables of a preconditioned run: x, u and the incumbent's x are in the new
+        variables, ``change.to_user(x)`` is in the user's.
     """
 
     algorithm: str
@@ -85,10 +93,12 @@ class State:
     residual: float = np.inf
     smoothness: float = 1.0
     check_passes: float = 0.0
+    budget: float = np.inf
     v: Array | None = None
     xt: Array | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)
     incumbent: Incumbent = field(default_factory=Incumbent)
+    change: Change | None = None
 
     @property
     def merit(self) -> float:

@@ -332,7 +332,7 @@ def run_kernel(A, b, stream, loss, *, l1, l2, tau, sigma, theta, x, dual_free, q
     """One call of a kernel with p = q; returns x, x_old, u, y."""
     n, d = A.shape
     q = np.full(n, 1 / n) if q is None else q
-    ratio, sigma, offset = np.ones(n), np.full(n, sigma), np.zeros(n)
+    ratio, offset = np.ones(n), np.zeros(n)
     v = A @ x
     y = loss.grad(v, b)
     old, u, x = x.copy(), A.T @ (q * y), x.copy()

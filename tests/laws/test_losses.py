@@ -2,6 +2,8 @@
 options of some.
 """
 
+import math
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -132,6 +134,23 @@ def test_hess_is_the_derivative_of_grad(loss):
     # At a kink: one of the two derivatives.
     one = np.minimum(abs(curvature - left), abs(curvature - right))
     assert (one <= error)[kink].all()
+
+
+@each_loss
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 5000])
+@pytest.mark.parametrize("size", [1e-2, 1.0, 30.0, 1e3])
+def test_total_is_the_sum_of_the_values(loss, n, size):
+    rng = np.random.default_rng(n)
+    b = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    z = size * rng.standard_normal(n)
+    for easy in (z, b * (5.0 + abs(z))):  # losses of any size, and all of them tiny
+        exact = math.fsum(loss.value(easy, b))
+        grad = loss.grad(easy, b)
+        together, its_grad = loss.total_grad(easy, b)
+        for total in (loss.total(easy, b), loss.total(easy, b, grad), together):
+            # At worst eps a row, where the mean is above 1e-3.
+            np.testing.assert_allclose(total, exact, rtol=1e-12, atol=0)
+        np.testing.assert_allclose(its_grad, grad, rtol=4 * EPS, atol=0)
 
 
 @each_loss
@@ -482,9 +501,12 @@ def test_dual_prox_against_high_precision(v, log_s, b):
 @each_step
 @each_loss_with_prox
 def test_a_guess_does_not_move_the_dual_prox(loss, s):
+    if not loss.prox_is_iterative:
+        pytest.skip("its dual prox is a formula")
     v, b = prox_inputs(loss)
     plain = loss.prox_conj(v, s, b)
     for guess in (0.0, 1.0, -30.0, 1e6):
-        guessed = loss.prox_conj(v, s, b, guess=np.full_like(v, guess))
+        point, guessed = loss.prox_point(v, s, b, np.full_like(v, guess))
+        np.testing.assert_array_equal(guessed, loss.grad(point, b))
         # Two points that both solve the equation to rounding.
         assert (abs(guessed - plain) <= 16 * EPS * (1 + abs(v) + abs(b))).all()

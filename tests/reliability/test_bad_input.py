@@ -22,6 +22,7 @@ from dualgap.algorithms import AdaBPD
 from dualgap.designs import DenseDesign, SparseDesign
 from dualgap.losses import LOSSES as LOSS_TABLE
 from dualgap.losses import Huber, SmoothedHinge, StrongLogistic
+from dualgap.preconditioners import PRECONDITIONERS
 
 from .problems import ADAPTIVE, ALGORITHMS, labels, regression
 
@@ -287,7 +288,7 @@ NAMES = {
     "algorithm": ("ada_bdp", "ada-bpd", ("auto", *ALGORITHMS)),
     "adapt": ("curvatur", "curvature", tuple(RULES)),
     "schedule": ("theorm", "theorem", ("theorem",)),
-    "precondition": ("nonne", "none", ("auto", "none")),
+    "precondition": ("nonne", "none", ("auto", "none", *PRECONDITIONERS)),
 }
 
 

@@ -67,7 +67,7 @@ def test_pass_limit(algorithm):
 
 
 def test_pass_limit_counts_the_passes_of_this_call():
-    first = RIDGE.solve(max_passes=3, tol=1e-12)
+    first = RIDGE.solve(max_passes=3, tol=1e-12, algorithm="ada-bpd")
     second = RIDGE.solve(max_passes=3, tol=1e-12, state=first.state, algorithm=first.algorithm)
     assert second.state.t == 6
 
@@ -307,7 +307,7 @@ def test_reprs_fit_a_screen():
 
 def test_the_passes_in_the_repr_add_up():
     """Set-up is a part of what it is said to be a part of."""
-    result = dualgap.solve(*regression(200, 60), l2=10.0)
+    result = dualgap.solve(*regression(200, 60), l2=10.0, algorithm="ada-bpd")
     assert result.setup.passes > result.passes  # set-up apart
     assert f"{result.setup.passes:g}" in repr(result)
     claim = re.search(r"([\d.]+) passes, .*of which set-up ([\d.]+) passes", repr(result))
@@ -335,7 +335,7 @@ def test_certificates_say_how_they_were_found():
     kinds = {
         "gap": dualgap.solve(A, B, l2=0.1),
         "gap_scaled_dual": dualgap.solve(A, B, l1=0.1),
-        "gap_projected_dual": dualgap.solve(A, B),
+        "gap_projected_dual": dualgap.solve(A, B, algorithm="ada-bpd"),
         "none": dualgap.solve(A, SIGNS, loss="logistic", max_passes=0),
     }
     sentences = {str(result.certificate) for result in kinds.values()}
@@ -375,8 +375,12 @@ def test_note_of_opt_bpd_where_the_loss_has_no_delta():
 
 
 def test_note_of_auto():
-    assert RIDGE.solve().notes == ["auto chose ada-bpd."]
-    assert dualgap.solve(A, SIGNS, loss="logistic", l2=0.1).notes == ["auto chose adf-bpd."]
+    assert RIDGE.solve().notes[0].startswith("auto chose newton: ")
+    assert dualgap.solve(A, B, l1=0.1).notes[0].startswith("auto chose working-set: ")
+    rows = np.repeat(np.eye(2), 600, axis=0)
+    labels = np.tile([-1.0, 1.0], 600)
+    strong = dualgap.solve(rows, labels, loss="logistic", l2=1.0)
+    assert strong.notes[0].startswith("auto chose sdca: ") and strong.status.converged
 
 
 # ---- the live line ----
@@ -401,7 +405,7 @@ def without_rich(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
 
 
-LINE = r"ada-bpd +\d+ passes  P [\d.e+-]+  gap +[\d.e+-]+  .* [\d.]+ s  left .*"
+LINE = r"newton +\d+ passes  P [\d.e+-]+  gap +[\d.e+-]+  .* [\d.]+ s  left .*"
 
 
 @pytest.mark.usefixtures("plain_environment")

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import dualgap
-from dualgap import adaptation, algorithms, losses
+from dualgap import adaptation, algorithms, datasets, losses
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("sklearn", "matplotlib", "rich", "pandas", "numba")
+HEAVY = ("sklearn", "matplotlib", "rich", "typer", "pandas", "numba")
 
 
 def fresh(code: str) -> str:
@@ -54,7 +54,7 @@ def test_star_import():
 def test_dir_and_all():
     assert set(dualgap.__all__) <= set(dir(dualgap))
     assert all(hasattr(dualgap, name) for name in dir(dualgap))
-    for module in (adaptation, algorithms, losses):
+    for module in (adaptation, algorithms, datasets, losses):
         assert all(hasattr(module, name) for name in module.__all__)
 
 
@@ -74,7 +74,8 @@ def test_show_versions(capsys):
     lines = dict(line.split(maxsplit=1) for line in shown.splitlines())
     assert lines["dualgap"] == dualgap.__version__
     assert lines["numpy"] == metadata.version("numpy")
-    assert {"python", "scipy", "scikit-learn", "threadpoolctl", "matplotlib", "rich"} <= set(lines)
+    assert {"python", "scipy", "scikit-learn", "threadpoolctl"} <= set(lines)
+    assert {"matplotlib", "rich", "typer"} <= set(lines)
 
 
 def test_show_versions_without_the_extras(capsys, monkeypatch):
@@ -111,7 +112,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path):
 
 def public_things() -> list[tuple[str, object]]:
     things: dict[str, object] = {}
-    for module in (dualgap, adaptation, algorithms, losses):
+    for module in (dualgap, adaptation, algorithms, datasets, losses):
         for name in module.__all__:
             thing = getattr(module, name)
             if not isinstance(thing, dict):
@@ -134,7 +135,17 @@ def test_docstring(label, thing):
         assert not doc.startswith(f"{thing.__name__}("), label
 
 
-@pytest.mark.parametrize("function", [dualgap.solve, dualgap.certify, dualgap.Problem])
+@pytest.mark.parametrize(
+    "function",
+    [
+        dualgap.solve,
+        dualgap.certify,
+        dualgap.Problem,
+        datasets.load,
+        datasets.load_csv,
+        datasets.load_svmlight,
+    ],
+)
 def test_every_argument_is_documented(function):
     doc = inspect.getdoc(function)
     named = set(re.findall(r"^([\w, ]+?)(?: :.*)?$", doc, re.MULTILINE))

@@ -79,7 +79,7 @@ class Sample:
 def kernel(problem, steps, ratio, x, old, u, y, v, *, dual_free):
     """A function of an array of rows: the compiled loop, which writes to the state arrays."""
     g, loss = problem.regularizer, problem.loss
-    offset, sigma = np.zeros(problem.n), np.full(problem.n, steps.sigma)
+    offset, sigma = np.zeros(problem.n), steps.sigma
     before = (problem.design.rows().dense, 0.0, problem.b, offset)
     after = (problem.q, ratio, sigma, x, old, u, y, v, steps.tau, steps.theta, g.l1, g.l2)
     more = (g.has_l1, 1 / (1 + steps.tau * g.l2), loss.code, loss.parameter, dual_free)

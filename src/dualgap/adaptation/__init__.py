@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dualgap._names import lookup
-from dualgap.adaptation._base import Rule, default_start
+from dualgap.adaptation._base import Rule, default_start, known_curvature
 from dualgap.adaptation.curvature import Curvature
 from dualgap.adaptation.robust import Robust
 from dualgap.adaptation.simple import Simple
 
 RULES: dict[str, Callable[[], Rule]] = {cls.name: cls for cls in (Simple, Robust, Curvature)}
 
-__all__ = ["RULES", "Curvature", "Robust", "Rule", "Simple", "as_rule", "default_start"]
+__all__ = [
+    "RULES",
+    "Curvature",
+    "Robust",
+    "Rule",
+    "Simple",
+    "as_rule",
+    "default_start",
+    "known_curvature",
+]
 
 
 def as_rule(adapt: str | Rule) -> Rule:

@@ -23,9 +23,16 @@ def default_start(problem: Problem, Lam: float) -> float:
     The geometric mean of the smoothness Lam/gamma, above which it cannot lie, and of lambda,
     below which it does not matter; without lambda, of 1e-6 of the smoothness.
     """
+    if problem.curvature is not None:
+        return known_curvature(problem, problem.curvature)
     smoothness = (Lam if Lam > 0 else 1.0) / problem.loss.gamma
     low = max(problem.regularizer.penalised_strength, 1e-6 * smoothness)
     return math.sqrt(smoothness) * math.sqrt(min(low, smoothness))
+
+
+def known_curvature(problem: Problem, curvature: float) -> float:
+    """The Delta with which lambda + Delta is this curvature of all of P (lambda in it)."""
+    return max(curvature - problem.regularizer.strong_convexity, 1e-6 * curvature)
 
 
 @dataclass(frozen=True)

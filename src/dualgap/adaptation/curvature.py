@@ -20,9 +20,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap._arrays import dot
+from dualgap._types import Array
 from dualgap.adaptation._base import Rule
 from dualgap.problem import Problem
 from dualgap.state import State
+
+
+def place(problem: Problem, x: Array, z: Array) -> Mapping[str, Any]:
+    """What the rule remembers of a point: x, A x and phi'(A x)."""
+    return {"x_then": x, "z_then": z, "slope_then": problem.loss.grad(z, problem.b)}
 
 
 @dataclass(frozen=True)
@@ -49,20 +55,19 @@ class Curvature(Rule):
 
     def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
         """The first point."""
-        return {"x_then": s.x, "z_then": s.z}
+        return place(problem, s.x, s.z)
 
     def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
         """Move halfway, on a log scale, to the curvature seen since the last time."""
-        here = {"x_then": s.x, "z_then": s.z}
+        here = place(problem, s.x, s.z)
         dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
         moved = dot(dx, dx)
-        loss, b = problem.loss, problem.b
-        smoothness = s.Lam / loss.gamma
+        smoothness = s.Lam / problem.loss.gamma
         if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
             return min(2.0 * s.Delta, max(smoothness, s.Delta)), here
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
             return s.Delta, here
-        ds = loss.grad(s.z, b) - loss.grad(s.memory["z_then"], b)
+        ds = here["slope_then"] - s.memory["slope_then"]
         l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
         c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.strong_convexity

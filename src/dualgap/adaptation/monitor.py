@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dualgap.adaptation.curvature import place
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -53,11 +54,10 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
     fresh: dict[str, Any] = {
         "rollbacks": rollbacks + 1,
         "best_t": s.t,
-        "x_then": x,
-        "z_then": z,
+        "boldness": boldness,
         "gap_then": None,
+        **place(problem, x, z),
     }
-    fresh["boldness"] = boldness
     new = replace(
         s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Delta=Delta, steps=steps,
         primal=problem.primal(x, z), memory={**memory, **fresh},

@@ -7,6 +7,7 @@ from typing import Any
 
 from dualgap._names import lookup
 from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._portfolio import choose
 from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.ada_spdc import ADFSPDC, AdaSPDC
 from dualgap.algorithms.agd import AGD
@@ -14,14 +15,18 @@ from dualgap.algorithms.bpd import BPD, OptBPD
 from dualgap.algorithms.df_bpd import DFBPD
 from dualgap.algorithms.df_spdc import DFSPDC, OptDFSPDC
 from dualgap.algorithms.katyusha import Katyusha
+from dualgap.algorithms.newton import Newton
 from dualgap.algorithms.saga import SAGA
+from dualgap.algorithms.sdca import SDCA
 from dualgap.algorithms.spdc import SPDC, OptSPDC
 from dualgap.algorithms.svrg import SVRG
+from dualgap.algorithms.working_set import WorkingSet
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
-ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED)}
+BEYOND = (Newton, SDCA, WorkingSet)
+ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED, *BEYOND)}
 
 __all__ = [
     "ADFBPD",
@@ -32,36 +37,35 @@ __all__ = [
     "DFBPD",
     "DFSPDC",
     "SAGA",
+    "SDCA",
     "SPDC",
     "SVRG",
     "AdaBPD",
     "AdaSPDC",
     "Algorithm",
     "Katyusha",
+    "Newton",
     "OptBPD",
     "OptDFSPDC",
     "OptSPDC",
     "Start",
+    "WorkingSet",
     "as_algorithm",
-    "choose",
 ]
 
 
-def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> Algorithm:
-    """Turn a name into an algorithm with its default options; an algorithm stays itself."""
+def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> tuple[Algorithm, list[str]]:
+    """Turn a name into an algorithm with its default options, and say why if the choice is ours."""
     if isinstance(algorithm, Algorithm):
-        return algorithm
+        return algorithm, []
     if not isinstance(algorithm, str):
         raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
     known: dict[str, type[Algorithm] | None] = {"auto": None, **ALGORITHMS}
     named = lookup("algorithm", algorithm, known)
-    return choose(problem) if named is None else named()
-
-
-def choose(problem: Problem) -> Algorithm:
-    """What ``algorithm="auto"`` runs: Ada-BPD where the dual prox is a formula, else ADF-BPD."""
-    by_formula = problem.loss.has_dual_prox and not problem.loss.prox_is_iterative
-    return AdaBPD() if by_formula else ADFBPD()
+    if named is not None:
+        return named(), []
+    chosen, reason = choose(problem)
+    return chosen, [f"auto chose {chosen.name}: {reason}."]
 
 
 def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:

@@ -27,6 +27,8 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+    uses_local_curvature: ClassVar[bool] = False
+    """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
 
     def __post_init__(self) -> None:
         """Names of options become their values."""
@@ -37,6 +39,10 @@ class Algorithm(ABC):
             value = lookup("schedule", schedule, {"theorem": "theorem"})
             object.__setattr__(self, "schedule", value)
 
+    def aiming_at(self, tol: float) -> Algorithm:
+        """The same algorithm, told the relative gap that is wanted; most need not know."""
+        return self
+
     @property
     def passes_per_step(self) -> float:
         """Passes that one step takes."""
@@ -45,6 +51,9 @@ class Algorithm(ABC):
     @abstractmethod
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration."""
+
+    def prepare(self, problem: Problem, s: State) -> None:  # noqa: B027 - most need nothing
+        """Pay now what the first step would otherwise pay once, such as loading kernels."""
 
     @abstractmethod
     def step(self, problem: Problem, s: State) -> State:

@@ -1,4 +1,4 @@
-"""A few passes of Algorithm 5 or 7 in blocks of m rows; the loop is `kernels.minibatch`.
+"""Algorithm 5 or 7 in blocks of m rows; the loop is `kernels.minibatch`.
 
 Steps are those of the theorems with n/m for n and m p for p: a pass has n/m iterations, and a row
 is in a block with probability about m p (Zhang & Xiao, 2015).
@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap.algorithms._randomised import checked
+from dualgap.algorithms._randomised import sparse_lines
 from dualgap.problem import Problem
+from dualgap.sampling import Rows
 from dualgap.state import State
 
 if TYPE_CHECKING:
     from dualgap.algorithms.spdc import SPDC
 
 
-def minibatch_passes(algorithm: SPDC, problem: Problem, s: State) -> State:
-    """The passes, then a check."""
+def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
+    """The points after the stream, block by block."""
     from dualgap.algorithms.spdc import power_tables
     from dualgap.kernels.minibatch import minibatch_csr, minibatch_dense
 
     sampler, m = algorithm.sampler(problem), algorithm.batch
-    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
-    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
     steps, g, loss, rows = s.steps, problem.regularizer, problem.loss, problem.design.rows()
     assert s.xt is not None
     y = s.y.copy()
@@ -41,9 +40,7 @@ def minibatch_passes(algorithm: SPDC, problem: Problem, s: State) -> State:
             loss.code, loss.parameter, algorithm.dual_free, np.empty(x.size), step, drift,
         )  # fmt: skip
     else:
-        lines = np.zeros((problem.d + 1, 6))
-        for column, values in enumerate((s.x, s.xt, s.u)):
-            lines[: values.size, column] = values
+        lines = sparse_lines(problem.d, s.x, s.xt, s.u, width=6)
         l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
         l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
         C, H = power_tables(steps.tau, g.l2[: problem.d], -(-stream.size // m))
@@ -53,6 +50,4 @@ def minibatch_passes(algorithm: SPDC, problem: Problem, s: State) -> State:
             C, H, loss.code, loss.parameter, algorithm.dual_free, step, drift,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    kept = v if algorithm.dual_free else None
-    new = replace(s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u, v=kept)
-    return checked(problem, new)
+    return replace(s, x=x, xt=old, y=y, u=u, v=v if algorithm.dual_free else None)

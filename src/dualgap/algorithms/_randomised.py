@@ -7,18 +7,20 @@ A x, which gives P(x) and feeds the adaptation. The check visits the rows too an
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import row_sums
+from dualgap._arrays import cache_lines
 from dualgap._types import Array
+from dualgap.adaptation import known_curvature
 from dualgap.algorithms._base import Algorithm
-from dualgap.algorithms._batch import first_state, with_dual
+from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
 from dualgap.problem import Problem
-from dualgap.sampling import Sampler, make_sampler
+from dualgap.sampling import Rows, Sampler, make_sampler
 from dualgap.state import State
 
 EPOCHS = 2
@@ -33,15 +35,16 @@ class Randomised(Algorithm):
 
     Parameters
     ----------
-    sampling : str or array of shape (n,)
-        ``"uniform"``, ``"permuted"``, ``"importance"`` or probabilities; see `dualgap.sampling`.
+    sampling : str or array of shape (n,), optional
+        ``"uniform"`` (the default; ``"balanced"`` where whitened), ``"permuted"``,
+        ``"importance"``, ``"balanced"`` or probabilities; see `dualgap.sampling`.
     seed : int
         Decides which rows are visited.
     check_every : int
         Passes between two checks; each costs one more.
     """
 
-    sampling: Any = "uniform"
+    sampling: Any = None
     seed: int = 0
     check_every: int = EPOCHS
 
@@ -58,11 +61,24 @@ class Randomised(Algorithm):
         """Passes of one step."""
         return float(self.check_every)
 
+    def stream(self, problem: Problem, s: State) -> Rows:
+        """The rows that the next step visits."""
+        sampler, first = self.sampler(problem), int(s.passes)
+        return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
+
+    @abstractmethod
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """The points after one update for each row of the stream; nothing else is counted."""
+
+    def prepare(self, problem: Problem, s: State) -> None:
+        """Compile the kernel or load it from the cache: run it over no rows."""
+        self.visit(problem, s, np.zeros(0, dtype=np.int64))
+
     def sampler(self, problem: Problem) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
         require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
-        named = isinstance(self.sampling, str)
+        named = self.sampling is None or isinstance(self.sampling, str)
         key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed)
         if key not in kept:
             kept[key] = make_sampler(problem, self.sampling, self.seed)
@@ -91,8 +107,26 @@ def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:
         )
 
 
+def distinct_rows(problem: Problem, sampler: Sampler) -> int:
+    """1 if all rows have the same weight, probability and offset, else n.
+
+    Sparse kernels then read one entry of each instead of fetching one for every row.
+    """
+    return 1 if problem.uniform and sampler.even and problem.offset is None else problem.n
+
+
+def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
+    """Lines of d coordinates and one more for an intercept, with these first columns."""
+    lines = cache_lines(d + 1, width)
+    for k, values in enumerate(columns):
+        lines[: values.size, k] = values
+    return lines
+
+
 def start_estimate(problem: Problem) -> float:
     """First estimate of delta mu^2/n: between lambda and the mean eigenvalue of A'QA."""
+    if problem.curvature is not None:
+        return known_curvature(problem, problem.curvature)
     mean = problem.constants.trace / problem.constants.gram_side / problem.loss.gamma
     mean = mean if mean > 0 else 1.0
     low = max(problem.regularizer.penalised_strength, 1e-6 * mean)
@@ -114,8 +148,10 @@ def randomised_start(
     return replace(state, xt=state.x)
 
 
-def checked(problem: Problem, s: State) -> State:
-    """P and D after a few passes: one product with A, and now and then one with A'."""
+def passes_and_check(algorithm: Randomised, problem: Problem, s: State) -> State:
+    """A few passes; then P and D: one product with A, and now and then one with A'."""
+    s = algorithm.visit(problem, s, algorithm.stream(problem, s))
+    s = replace(s, t=s.t + 1, passes=s.passes + algorithm.check_every)
     z = problem.predict(s.x)
     cost = 1.0
     u = s.u
@@ -127,7 +163,5 @@ def checked(problem: Problem, s: State) -> State:
     )
     conj = None
     if s.v is not None:
-        # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
-        shift = s.v if problem.offset is None else s.v - problem.offset
-        conj = problem.mean(row_sums(s.y * shift) - problem.loss.value(s.v, problem.b))
+        conj = conjugate_at(problem, s.v, s.y, problem.mean_loss(s.v, s.y))
     return with_dual(problem, new, conj)

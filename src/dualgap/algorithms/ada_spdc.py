@@ -16,7 +16,7 @@ from dualgap.adaptation import Curvature, Rule, as_rule
 from dualgap.adaptation._base import observed_gap
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._randomised import randomised_start, start_estimate
+from dualgap.algorithms._randomised import passes_and_check, randomised_start, start_estimate
 from dualgap.algorithms.ada_bpd import check_start, credible, first_estimate
 from dualgap.algorithms.bpd import require_dual_prox
 from dualgap.algorithms.spdc import BOLD, PROVED, SPDC
@@ -71,7 +71,7 @@ class AdaSPDC(SPDC):
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check; every T passes an adaptation."""
-        new = self.passes(problem, s)
+        new = passes_and_check(self, problem, s)
         new, tuning = watch_progress(self, problem, new)
         if not tuning:
             return new
@@ -93,3 +93,4 @@ class ADFSPDC(AdaSPDC):
 
     name: ClassVar[str] = "adf-spdc"
     dual_free: ClassVar[bool] = True
+    uses_local_curvature: ClassVar[bool] = True

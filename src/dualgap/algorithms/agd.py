@@ -19,7 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
-from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
+from dualgap.algorithms._batch import conjugate_at, first_state, watch_Lam, with_dual
 from dualgap.algorithms.bpd import data_strong_convexity
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -69,7 +69,7 @@ class AGD(Algorithm):
         assert s.xt is not None
         tau, beta = s.steps.tau, s.steps.theta
         # line 1
-        y = problem.loss.grad(s.zt, problem.b)
+        phi, y = problem.mean_loss_grad(s.zt)
         # line 2
         u = problem.adjoint(y)
         x = problem.regularizer.prox(s.xt - tau * u, tau)
@@ -82,4 +82,5 @@ class AGD(Algorithm):
             xt=x + beta * (x - s.x), zt=z + beta * (z - s.z),
             steps=replace(s.steps, theta=beta), primal=problem.primal(x, z),
         )  # fmt: skip
-        return watch_Lam(self, problem, s, with_dual(problem, new))
+        conj = None if problem.loss.is_quadratic else conjugate_at(problem, s.zt, y, phi)
+        return watch_Lam(self, problem, s, with_dual(problem, new, conj))

@@ -19,7 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
-from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
+from dualgap.algorithms._batch import conjugate_at, first_state, watch_Lam, with_dual
 from dualgap.losses import Loss
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, accelerate, bpd_steps
@@ -35,7 +35,7 @@ def bpd_step(problem: Problem, s: State) -> State:
     """One iteration of Algorithm 1."""
     tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
     # Alg. 1, line 1
-    y = problem.loss.prox_conj(s.y + sigma * s.zt, sigma, problem.b, guess=s.zt)
+    y, conj = dual_prox(problem, s.y + sigma * s.zt, sigma, guess=s.zt)
     # Alg. 1, line 2
     u = problem.adjoint(y)
     x = problem.regularizer.prox(s.x - tau * u, tau)
@@ -51,7 +51,16 @@ def bpd_step(problem: Problem, s: State) -> State:
         s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, z=z, zt=zt, u=u, steps=steps,
         primal=problem.primal(x, z),
     )  # fmt: skip
-    return with_dual(problem, new)
+    return with_dual(problem, new, conj)
+
+
+def dual_prox(problem: Problem, v: Array, sigma: float, guess: Array) -> tuple[Array, float | None]:
+    """prox_{sigma phi_i*}(v_i), and what `with_dual` wants to know if it comes for free."""
+    loss, b = problem.loss, problem.b
+    if not loss.prox_is_iterative:
+        return loss.prox_conj(v, sigma, b), None
+    point, y = loss.prox_point(v, sigma, b, guess)
+    return y, conjugate_at(problem, point, y, problem.mean_loss(point, y))
 
 
 def data_strong_convexity(loss: Loss, n: int, mu: float | None) -> float:

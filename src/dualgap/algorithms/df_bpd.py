@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from dualgap import _validation as check
-from dualgap._arrays import row_sums
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
-from dualgap.algorithms._batch import first_state, watch_Lam, with_dual
+from dualgap.algorithms._batch import conjugate_at, first_state, watch_Lam, with_dual
 from dualgap.algorithms.bpd import NO_THEOREM, data_strong_convexity
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, accelerate, df_bpd_steps, proved_factor
@@ -33,7 +32,7 @@ def df_bpd_step(problem: Problem, s: State) -> State:
     tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
     # Alg. 6, line 1
     v = (s.v + sigma * s.zt) / (1.0 + sigma)
-    phi, y = problem.loss.value_grad(v, problem.b)
+    phi, y = problem.mean_loss_grad(v)
     # Alg. 6, line 2
     u = problem.adjoint(y)
     x = problem.regularizer.prox(s.x - tau * u, tau)
@@ -49,9 +48,7 @@ def df_bpd_step(problem: Problem, s: State) -> State:
         s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, v=v, z=z, zt=zt, u=u, steps=steps,
         primal=problem.primal(x, z),
     )  # fmt: skip
-    # y = phi'(v), so phi*(y) = y v - phi(v): no conjugate is evaluated.
-    shift = v if problem.offset is None else v - problem.offset
-    return with_dual(problem, new, conj=problem.mean(row_sums(y * shift) - phi))
+    return with_dual(problem, new, conj=conjugate_at(problem, v, y, phi))
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,10 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
-from dualgap.algorithms.saga import sparse_lines
+from dualgap.algorithms._randomised import sparse_lines
 from dualgap.algorithms.svrg import Snapshots
 from dualgap.problem import Problem
+from dualgap.sampling import Rows
 from dualgap.schedules import Steps
 from dualgap.state import State
 
@@ -70,12 +71,11 @@ class Katyusha(Snapshots):
         state = replace(state, xt=state.x, memory={"eta": state.x})
         return Start(state, [NO_STRONG_CONVEXITY] if state.steps.accelerating else [])
 
-    def step(self, problem: Problem, s: State) -> State:
-        """One outer loop: lines 2 and 3, and line 1 of the next."""
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Lines 2 and 3 over the stream."""
         from dualgap.kernels.katyusha import katyusha_csr, katyusha_dense, tables
 
         ratio = self.sampler(problem).ratio
-        stream = self.stream(problem, s)
         alpha, tau1 = s.steps.tau, s.steps.theta
         # The weights are divided by the last one, which leaves keep^(N-1-j).
         lam = 0.0 if s.steps.accelerating else problem.regularizer.strong_convexity
@@ -103,11 +103,14 @@ class Katyusha(Snapshots):
                 ratio, lines, s.y, alpha, tau1, TAU2, keep, l2, maps, loss.code, loss.parameter,
             )  # fmt: skip
             zeta, eta, total = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-        steps = s.steps
-        if steps.accelerating:
-            steps = self.without_strong_convexity(s.Lam / loss.gamma, s.t + 1)
+        if stream.size == 0:  # the mean of no points
+            return s
         weights = float(np.sum(keep ** np.arange(stream.size)))
-        memory = {**s.memory, "eta": eta}
-        return self.snapshot(
-            problem, replace(s, xt=zeta, steps=steps, memory=memory), total / weights
-        )
+        return replace(s, x=total / weights, xt=zeta, memory={**s.memory, "eta": eta})
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One outer loop: lines 2 and 3, and line 1 of the next."""
+        new = super().step(problem, s)
+        if not s.steps.accelerating:
+            return new
+        return replace(new, steps=self.without_strong_convexity(s.Lam / problem.loss.gamma, new.t))

@@ -24,52 +24,18 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._randomised import Randomised, checked, randomised_start
-from dualgap.algorithms.spdc import power_tables, vector_passes
+from dualgap.algorithms._randomised import (
+    Randomised,
+    distinct_rows,
+    passes_and_check,
+    randomised_start,
+    sparse_lines,
+)
+from dualgap.algorithms.spdc import power_tables, visit_vectors
 from dualgap.problem import Problem
+from dualgap.sampling import Rows
 from dualgap.schedules import Steps
 from dualgap.state import State
-
-
-def saga_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
-    """A few passes of lines 1-4, then a check."""
-    if problem.outputs is not None:
-        return vector_passes(algorithm, problem, s)
-    from dualgap.kernels.saga import saga_csr, saga_dense
-
-    sampler = algorithm.sampler(problem)
-    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
-    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
-    tau = s.steps.tau
-    x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
-    offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-    g, loss, d = problem.regularizer, problem.loss, problem.d
-    rows = problem.design.rows()
-    if rows.dense is not None:
-        shrink = 1.0 / (1.0 + tau * g.l2)
-        saga_dense(
-            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
-            x, u, y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
-        )  # fmt: skip
-    else:
-        lines = sparse_lines(d, x, u)
-        l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
-        l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
-        C, H = power_tables(tau, g.l2[:d], stream.size)
-        saga_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-            problem.q, sampler.ratio, lines, y, tau, l1, l2, C, H, loss.code, loss.parameter,
-        )  # fmt: skip
-        x, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(2))
-    return checked(problem, replace(s, t=s.t + 1, passes=s.passes + len(epochs), x=x, y=y, u=u))
-
-
-def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
-    """Lines of d coordinates and one more for an intercept, with these first columns."""
-    lines = np.zeros((d + 1, width))
-    for k, values in enumerate(columns):
-        lines[: values.size, k] = values
-    return lines
 
 
 @dataclass(frozen=True)
@@ -95,4 +61,36 @@ class SAGA(Randomised):
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
-        return saga_passes(self, problem, s)
+        return passes_and_check(self, problem, s)
+
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Lines 2-4 for each row of the stream."""
+        if problem.outputs is not None:
+            return visit_vectors(self, problem, s, stream)
+        from dualgap.kernels.saga import saga_csr, saga_dense
+
+        sampler = self.sampler(problem)
+        tau = s.steps.tau
+        x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
+        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+        g, loss, d = problem.regularizer, problem.loss, problem.d
+        rows = problem.design.rows()
+        if rows.dense is not None:
+            shrink = 1.0 / (1.0 + tau * g.l2)
+            saga_dense(
+                rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
+                x, u, y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
+            )  # fmt: skip
+        else:
+            lines = sparse_lines(d, x, u)
+            l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
+            l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
+            C, H = power_tables(tau, g.l2[:d], stream.size)
+            few = distinct_rows(problem, sampler)
+            saga_csr(
+                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few],
+                stream, problem.q[:few], sampler.ratio[:few], lines, y, tau, l1, l2, C, H,
+                loss.code, loss.parameter,
+            )  # fmt: skip
+            x, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(2))
+        return replace(s, x=x, y=y, u=u)

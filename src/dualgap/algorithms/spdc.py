@@ -25,14 +25,21 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Start
-from dualgap.algorithms._minibatch import minibatch_passes
-from dualgap.algorithms._randomised import Randomised, checked, randomised_start
+from dualgap.algorithms._minibatch import visit_blocks
+from dualgap.algorithms._randomised import (
+    Randomised,
+    distinct_rows,
+    passes_and_check,
+    randomised_start,
+    sparse_lines,
+)
 from dualgap.algorithms.bpd import (
     data_strong_convexity,
     oracle_strong_convexity,
     require_dual_prox,
 )
 from dualgap.problem import Problem
+from dualgap.sampling import Rows
 from dualgap.schedules import Steps, df_spdc_steps, spdc_steps, zhang_xiao_steps
 from dualgap.state import State
 
@@ -43,20 +50,15 @@ NO_THEOREM = (
 BOLD, PROVED = 1.0, 0.25
 
 
-def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free: bool) -> State:
-    """A few passes of Algorithm 5 (or 7), lines 1-5, then a check."""
-    if problem.outputs is not None:
-        return vector_passes(algorithm, problem, s)
+def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
+    """Lines 2-5 of Algorithm 5 (or 7) for each row of the stream."""
     from dualgap.kernels.spdc import spdc_csr, spdc_dense
 
-    sampler = algorithm.sampler(problem)
-    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
-    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
+    sampler, dual_free = algorithm.sampler(problem), algorithm.dual_free
     tau, theta = s.steps.tau, s.steps.theta
     assert s.xt is not None
     x, old, u, y = s.x.copy(), s.xt.copy(), s.u.copy(), s.y.copy()
     v = s.v.copy() if s.v is not None else np.zeros(0)
-    sigma = np.full(problem.n, s.steps.sigma)
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     g = problem.regularizer
     loss = problem.loss
@@ -64,38 +66,32 @@ def spdc_passes(algorithm: Randomised, problem: Problem, s: State, *, dual_free:
     if rows.dense is not None:
         shrink = 1.0 / (1.0 + tau * g.l2)
         spdc_dense(
-            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio, sigma,
-            x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
+            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
+            s.steps.sigma, x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
             loss.code, loss.parameter, dual_free,
         )  # fmt: skip
     else:
-        lines = np.zeros((problem.d + 1, 4))
-        for column, values in enumerate((x, old, u)):
-            lines[: values.size, column] = values
+        lines = sparse_lines(problem.d, x, old, u)
         l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
         l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
         C, H = power_tables(tau, g.l2[: problem.d], stream.size)
+        few = distinct_rows(problem, sampler)
         spdc_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-            problem.q, sampler.ratio, sigma, lines, y, v, tau, theta, l1, l2, C, H,
+            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few], stream,
+            problem.q[:few], sampler.ratio[:few], s.steps.sigma, lines, y, v, tau, theta,
+            l1, l2, C, H,
             loss.code, loss.parameter, dual_free,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    new = replace(
-        s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u,
-        v=v if dual_free else None,
-    )  # fmt: skip
-    return checked(problem, new)
+    return replace(s, x=x, xt=old, y=y, u=u, v=v if dual_free else None)
 
 
-def vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
-    """Dual-free passes for a loss of several predictions per row; SAGA's where there is no v."""
+def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Rows) -> State:
+    """Dual-free, for a loss of several predictions per row; SAGA where there is no v."""
     from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
 
     assert problem.outputs is not None and s.xt is not None
     sampler = algorithm.sampler(problem)
-    epochs = range(int(s.passes), int(s.passes) + algorithm.check_every)
-    stream = np.concatenate([sampler.rows(epoch) for epoch in epochs])
     tau, theta = s.steps.tau, s.steps.theta
     sigma = math.inf if s.v is None else s.steps.sigma
     y, v = s.y.copy(), np.zeros_like(s.y) if s.v is None else s.v.copy()
@@ -125,11 +121,7 @@ def vector_passes(algorithm: Randomised, problem: Problem, s: State) -> State:
             problem.q, sampler.ratio, sigma, lines, last, y, v, tau, theta, l1, l2, C, H, work,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    new = replace(
-        s, t=s.t + 1, passes=s.passes + len(epochs), x=x, xt=old, y=y, u=u,
-        v=None if s.v is None else v,
-    )  # fmt: skip
-    return checked(problem, new)
+    return replace(s, x=x, xt=old, y=y, u=u, v=None if s.v is None else v)
 
 
 def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
@@ -201,11 +193,12 @@ class SPDC(Randomised):
         """The least probability of a row to be in a block, and the blocks of a pass."""
         return min(self.batch * self.sampler(problem).least, 1.0), problem.n / self.batch
 
-    def passes(self, problem: Problem, s: State) -> State:
-        """A few passes and a check."""
-        if self.batch > 1:
-            return minibatch_passes(self, problem, s)
-        return spdc_passes(self, problem, s, dual_free=self.dual_free)
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """By the kernel for this loss and these blocks."""
+        if problem.outputs is not None:
+            return visit_vectors(self, problem, s, stream)
+        visit = visit_rows if self.batch == 1 else visit_blocks
+        return visit(self, problem, s, stream)
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
         """Strong convexity from the data that the steps count on, and what to say about it."""
@@ -224,7 +217,7 @@ class SPDC(Randomised):
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
-        new = self.passes(problem, s)
+        new = passes_and_check(self, problem, s)
         return watch_progress(self, problem, new)[0] if self.monitored else new
 
 

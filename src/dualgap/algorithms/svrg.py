@@ -18,17 +18,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._batch import with_dual
-from dualgap.algorithms._randomised import Randomised, randomised_start
-from dualgap.algorithms.saga import sparse_lines
+from dualgap.algorithms._randomised import Randomised, distinct_rows, randomised_start, sparse_lines
 from dualgap.algorithms.spdc import power_tables
 from dualgap.problem import Problem
+from dualgap.sampling import Rows
 from dualgap.schedules import Steps
 from dualgap.state import State
 
@@ -50,24 +50,23 @@ class Snapshots(Randomised):
         """Passes of an inner loop, and the one of the full gradient."""
         return self.check_every + 1.0
 
-    def stream(self, problem: Problem, s: State) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The rows of one inner loop."""
-        sampler = self.sampler(problem)
-        first = int(s.passes) - s.t  # every loop so far had one pass for its gradient
-        return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
+    def stream(self, problem: Problem, s: State) -> Rows:
+        """The rows of one inner loop; every loop so far had one pass for its gradient."""
+        return super().stream(problem, replace(s, passes=s.passes - s.t))
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first outer loop: y = phi'(A x0), so y0 plays no part."""
         x = problem.zeros() if x0 is None else x0
         return Start(randomised_start(self, problem, x, None, Delta=0.0, dual_free=False))
 
-    def snapshot(self, problem: Problem, s: State, x: Array) -> State:
-        """The state after one more outer loop: the full gradient at x, P(x) and D(y)."""
-        z = problem.predict(x)
+    def step(self, problem: Problem, s: State) -> State:
+        """One outer loop: lines 2 and 3; then line 1 of the next, which gives P(x) and D(y)."""
+        s = self.visit(problem, s, self.stream(problem, s))
+        z = problem.predict(s.x)
         y = problem.loss.grad(z, problem.b)
         new = replace(
-            s, t=s.t + 1, passes=s.passes + self.passes_per_step, x=x, z=z, zt=z, y=y,
-            u=problem.adjoint(y), primal=problem.primal(x, z),
+            s, t=s.t + 1, passes=s.passes + self.passes_per_step, z=z, zt=z, y=y,
+            u=problem.adjoint(y), primal=problem.primal(s.x, z),
         )  # fmt: skip
         return with_dual(problem, new)
 
@@ -83,14 +82,13 @@ class SVRG(Snapshots):
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""
         return Steps(0.1 * problem.loss.gamma / Lam, math.nan, 0.0)
 
-    def step(self, problem: Problem, s: State) -> State:
-        """One outer loop: lines 2 and 3, and line 1 of the next."""
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Lines 2 and 3 over the stream."""
         if problem.outputs is not None:
-            return self.snapshot(problem, s, self._vector_loop(problem, s))
+            return replace(s, x=self._vector_loop(problem, s, stream))
         from dualgap.kernels.svrg import svrg_csr, svrg_dense
 
-        ratio = self.sampler(problem).ratio
-        stream = self.stream(problem, s)
+        sampler = self.sampler(problem)
         tau = s.steps.tau
         w = s.x.copy()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
@@ -99,7 +97,7 @@ class SVRG(Snapshots):
         if rows.dense is not None:
             shrink = 1.0 / (1.0 + tau * g.l2)
             svrg_dense(
-                rows.dense, rows.constant, problem.b, offset, stream, ratio,
+                rows.dense, rows.constant, problem.b, offset, stream, sampler.ratio,
                 w, s.u, s.y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
             )  # fmt: skip
         else:
@@ -107,19 +105,21 @@ class SVRG(Snapshots):
             l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
             l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
             C, H = power_tables(tau, g.l2[:d], stream.size)
+            few = distinct_rows(problem, sampler)
             svrg_csr(
-                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-                ratio, lines, s.y, tau, l1, l2, C, H, loss.code, loss.parameter,
+                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few],
+                stream, sampler.ratio[:few], lines, s.y, tau, l1, l2, C, H,
+                loss.code, loss.parameter,
             )  # fmt: skip
             w = np.ascontiguousarray(lines[: problem.size, 0])
-        return self.snapshot(problem, s, w)
+        return replace(s, x=w)
 
-    def _vector_loop(self, problem: Problem, s: State) -> Array:
+    def _vector_loop(self, problem: Problem, s: State, stream: Rows) -> Array:
         """Line 2 for a loss of several predictions per row."""
         from dualgap.kernels.multinomial_svrg import multinomial_svrg_csr, multinomial_svrg_dense
 
         assert problem.outputs is not None
-        ratio, stream = self.sampler(problem).ratio, self.stream(problem, s)
+        ratio = self.sampler(problem).ratio
         tau, K, d = s.steps.tau, problem.outputs, problem.d
         offset = np.zeros((0, K)) if problem.offset is None else problem.offset
         work = np.zeros((2, K))

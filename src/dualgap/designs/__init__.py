@@ -15,11 +15,21 @@ import scipy.sparse as sp
 from dualgap import _validation as check
 from dualgap._types import Data
 from dualgap.designs._base import Design, block_rows
+from dualgap.designs.columns import Columns
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign
 
-__all__ = ["DenseDesign", "Design", "InterceptDesign", "SparseDesign", "as_design"]
+__all__ = [
+    "Columns",
+    "DenseDesign",
+    "Design",
+    "InterceptDesign",
+    "ScaledDesign",
+    "SparseDesign",
+    "as_design",
+]
 
 
 def as_design(A: Data) -> Design:

@@ -13,10 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask, Places
+from dualgap.designs.columns import Columns
 
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
+
+BLAS3_GAIN = 5.0
+"""How much faster a multiplication is in a product of matrices than with a vector."""
 
 
 class Rows(NamedTuple):
@@ -34,6 +38,8 @@ class Design(ABC):
     """A matrix A of n rows (samples) and d columns (features)."""
 
     shape: tuple[int, int]
+    is_sparse: bool = False
+    """Whether `rows` are sparse: for those who choose between kernels, never for algorithms."""
 
     @abstractmethod
     def matvec(self, x: Array) -> Array:
@@ -44,8 +50,8 @@ class Design(ABC):
         """A' r; r may be a matrix, one column per product."""
 
     @abstractmethod
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2 for every row."""
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """sum_j weights_j a_ij^2 for every row; |a_i|^2 without weights."""
 
     @abstractmethod
     def column_norms_sq(self, weights: Array) -> Array:
@@ -63,13 +69,49 @@ class Design(ABC):
     def rows(self) -> Rows:
         """The data laid out by rows, for kernels; at most one re-laid copy, kept."""
 
+    @property
+    @abstractmethod
+    def nonzeros(self) -> int:
+        """Stored entries: what a product touches."""
+
+    @abstractmethod
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The columns at these places, gathered; ascending places.
+
+        Parameters
+        ----------
+        at : array of int
+            Places, ascending.
+        constant : float
+            If not 0, the last place is that of an appended column of this value.
+        known : Columns, optional
+            Columns gathered before: what they hold need not be read again.
+        """
+
     def gram(self, weights: Array) -> Array:
-        """A' diag(weights) A, d x d, accumulated over blocks in a fixed order."""
+        """A' diag(weights) A, d x d, weights >= 0, accumulated over blocks in a fixed order."""
         d = self.shape[1]
         total = np.zeros((d, d))
+        root = np.sqrt(weights)
         for rows, block in self.blocks(max(256, d)):
-            total += block.T @ (weights[rows, None] * block)
+            scaled = root[rows, None] * block
+            total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
         return total
+
+    def outer(self, weights: Array) -> Array:
+        """A diag(weights) A', n x n, weights >= 0; for few rows."""
+        whole = np.concatenate([block for _, block in self.blocks(max(256, self.shape[1]))])
+        whole *= np.sqrt(weights)
+        return np.asarray(whole @ whole.T)
+
+    @abstractmethod
+    def take(self, rows: Mask) -> Design:
+        """Some of the rows, copied."""
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """What `gram` (or `outer`) costs, in multiplications of a product with a vector."""
+        n, d = self.shape
+        return n * d * min(n, d) / 2.0 / BLAS3_GAIN
 
 
 def block_rows(columns: int) -> int:

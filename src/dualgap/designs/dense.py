@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows, block_rows
+from dualgap.designs.columns import Columns, DenseColumns
 
 
 class DenseDesign(Design):
@@ -34,11 +35,12 @@ class DenseDesign(Design):
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """sum_j weights_j a_ij^2."""
         out = np.empty(self.shape[0])
         for rows, block in self.blocks(block_rows(self.shape[1])):
-            np.einsum("ij,ij->i", block, block, out=out[rows])
+            other = block if weights is None else block * weights
+            np.einsum("ij,ij->i", block, other, out=out[rows])
         return out
 
     def column_norms_sq(self, weights: Array) -> Array:
@@ -54,11 +56,41 @@ class DenseDesign(Design):
             self._c_order = np.ascontiguousarray(self.A)
         return Rows(self._c_order, None, None, None, 0.0)
 
+    @property
+    def nonzeros(self) -> int:
+        """n d."""
+        return self.A.size
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """A float64 copy of the columns, each contiguous; no copy if they lie like that already."""
+        n, d = self.shape
+        if at.size == d and not constant and self._wide and not self._by_rows:
+            return DenseColumns(at, self.A.T)
+        T = np.empty((at.size, n))
+        new = np.ones(at.size, dtype=bool)
+        if isinstance(known, DenseColumns):
+            _, here, there = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
+            T[here] = known.T[there]
+            new[here] = False
+        if constant:
+            T[-1], new[-1] = constant, False
+        if self._by_rows:
+            from dualgap.kernels.coordinate import gather_columns
+
+            gather_columns(self.A, at, np.flatnonzero(new), T)
+        else:
+            T[new] = self.A.T[at[new]]
+        return DenseColumns(at, T)
+
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows, widened; views where the data are float64 already."""
         for start in range(0, self.shape[0], rows):
             at = slice(start, min(start + rows, self.shape[0]))
             yield at, self.A[at].astype(np.float64, copy=False)
+
+    def take(self, rows: Mask) -> DenseDesign:
+        """Some of the rows."""
+        return DenseDesign(self.A[rows])
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r in one sweep."""

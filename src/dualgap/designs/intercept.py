@@ -7,13 +7,15 @@ far from 1. A power of two, so that c and x_last differ by no rounding.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows
+from dualgap.designs.columns import Columns
 
 
 class InterceptDesign(Design):
@@ -25,13 +27,17 @@ class InterceptDesign(Design):
         A.
     weights : array of shape (n,)
         Sum to one; they weigh the rows in the length of a column.
+    scale : float, optional
+        s, where it is known what suits (rounded to a power of two).
     """
 
-    def __init__(self, base: Design, weights: Array) -> None:
+    def __init__(self, base: Design, weights: Array, scale: float | None = None) -> None:
         self.base = base
+        self.is_sparse = base.is_sparse
         self.shape = (base.shape[0], base.shape[1] + 1)
-        mean_square = float(weights @ base.row_norms_sq()) / base.shape[1]
-        self.scale = 2.0 ** round(0.5 * math.log2(mean_square)) if mean_square > 0 else 1.0
+        if scale is None:
+            scale = math.sqrt(float(weights @ base.row_norms_sq()) / base.shape[1])
+        self.scale = 2.0 ** round(math.log2(scale)) if scale > 0 else 1.0
 
     def matvec(self, x: Array) -> Array:
         """A x + c."""
@@ -43,9 +49,11 @@ class InterceptDesign(Design):
             return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2 + s^2."""
-        return self.base.row_norms_sq() + self.scale**2
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """|a_i|^2 + s^2, weighted if asked for."""
+        if weights is None:
+            return self.base.row_norms_sq() + self.scale**2
+        return np.asarray(self.base.row_norms_sq(weights[:-1]) + weights[-1] * self.scale**2)
 
     def column_norms_sq(self, weights: Array) -> Array:
         """The base's, and s^2 sum weights."""
@@ -59,6 +67,31 @@ class InterceptDesign(Design):
     def rows(self) -> Rows:
         """The base's rows; kernels append the constant themselves."""
         return self.base.rows()._replace(constant=self.scale)
+
+    def take(self, rows: Mask) -> InterceptDesign:
+        """Some of the rows, with the same constant."""
+        out = copy.copy(self)
+        out.base = self.base.take(rows)
+        out.shape = (out.base.shape[0], self.shape[1])
+        return out
+
+    def outer(self, weights: Array) -> Array:
+        """The base's, plus a constant."""
+        return np.asarray(self.base.outer(weights[:-1]) + weights[-1] * self.scale**2)
+
+    @property
+    def nonzeros(self) -> int:
+        """The base's and the constant column."""
+        return self.base.nonzeros + self.shape[0]
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """The base's."""
+        return self.base.gram_multiplications(columns)
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The base's, and the constant column where it is asked for."""
+        ours = self.scale if at.size and at[-1] == self.shape[1] - 1 else 0.0
+        return self.base.columns(at, ours, known)
 
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""

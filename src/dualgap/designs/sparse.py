@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows
+from dualgap.designs.columns import Columns, sparse_columns
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -20,6 +21,8 @@ PIECE_NONZEROS = 1 << 17
 class SparseDesign(Design):
     """A sparse matrix; never made dense but for the blocks of a Gram matrix."""
 
+    is_sparse = True
+
     def __init__(self, A: Any) -> None:
         self.A = A
         self.shape = (int(A.shape[0]), int(A.shape[1]))
@@ -27,6 +30,7 @@ class SparseDesign(Design):
         self._pieces = _pieces(A)
         self._pieces_T = [(at, _transposed(piece)) for at, piece in self._pieces]
         self._csr: Any = A if self._rows else None
+        self._csc: Any = None if self._rows else A
 
     def matvec(self, x: Array) -> Array:
         """A x."""
@@ -36,22 +40,20 @@ class SparseDesign(Design):
         """A' r."""
         return _sum(self._pieces_T, r) if self._rows else _stack(self._pieces_T, r)
 
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
-        return self._squares(1)
+    def row_norms_sq(self, weights: Array | None = None) -> Array:
+        """sum_j weights_j a_ij^2."""
+        squares = self._squares()
+        total = squares.sum(axis=1) if weights is None else squares @ weights
+        return np.asarray(total).reshape(-1)
 
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
-        return self._squares(0, weights)
+        return np.asarray(self._squares().T @ weights).reshape(-1)
 
-    def _squares(self, axis: int, weights: Array | None = None) -> Array:
+    def _squares(self) -> Any:
         values = self.A.data.astype(np.float64)
         values *= values
-        squares = _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
-        if axis == 1:
-            return np.asarray(squares.sum(axis=1)).reshape(-1)
-        assert weights is not None
-        return np.asarray(squares.T @ weights).reshape(-1)
+        return _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
 
     def rows(self) -> Rows:
         """CSR arrays; a copy of CSC data is made once."""
@@ -64,6 +66,17 @@ class SparseDesign(Design):
             self._csr = self.A.tocsr()
         return self._csr
 
+    @property
+    def nonzeros(self) -> int:
+        """Stored entries."""
+        return int(self.A.nnz)
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The columns from CSC; of CSR data the one re-laid copy is made here, and kept."""
+        if self._csc is None:
+            self._csc = self.A.tocsc()
+        return sparse_columns(at, self._csc[:, at[:-1] if constant else at], constant)
+
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
         A = self._by_rows()
@@ -75,6 +88,21 @@ class SparseDesign(Design):
         """A' diag(weights) A: a sparse product, dense only in the result."""
         weighted = sp.diags_array(weights) @ self.A
         return np.asarray((self.A.T @ weighted).toarray(), dtype=np.float64)
+
+    def outer(self, weights: Array) -> Array:
+        """A diag(weights) A': a sparse product, dense only in the result."""
+        weighted = self.A @ sp.diags_array(weights)
+        return np.asarray((weighted @ self.A.T).toarray(), dtype=np.float64)
+
+    def take(self, rows: Mask) -> SparseDesign:
+        """Some of the rows, as CSR."""
+        return SparseDesign(self._by_rows()[rows])
+
+    def gram_multiplications(self, columns: bool) -> float:
+        """Pairs of entries in a row (in a column for `outer`)."""
+        A = self._by_rows()
+        counts = np.diff(A.indptr) if columns else np.bincount(A.indices, minlength=self.shape[1])
+        return float(np.square(counts.astype(np.float64)).sum())
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""

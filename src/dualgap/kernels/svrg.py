@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import kernel
-from dualgap.kernels.scalar import Floats, advance, grad, prox_step
+from dualgap._jit import kernel, prefetch
+from dualgap.kernels.scalar import Floats, advance, fetch_row, grad, prox_step
 
 
 @kernel
@@ -97,15 +97,22 @@ def svrg_csr(
 ) -> None:
     """Sparse rows; ``state`` has a line (x, u, step of the last update) for each coordinate.
 
-    C and H are tables for `scalar.advance`, or C = (-1,).
+    C and H are tables for `scalar.advance`, or C = (-1,). Where all rows share their numbers
+    (offset, weight, probability) there is one entry of each instead of n.
     """
     c = state.shape[0] - 1
     tables = C[0] >= 0.0
     smooth = tables and l1.max() == 0.0  # the common case, spelled out
     shrink = C[1] if smooth and C.size > 1 else 1.0
+    alike = offset.size == 1
     for t in range(rows.size):
         k = rows[t]
-        z = offset[k]
+        if t + 1 < rows.size:
+            following = rows[t + 1]
+            fetch_row(data, indices, indptr[following], indptr[following + 1])
+            prefetch(y, following)
+        i = 0 if alike else k
+        z = offset[i]
         for p in range(indptr[k], indptr[k + 1]):
             j = np.uintp(indices[p])  # unsigned: no negative index to look out for
             x = state[j, 0]
@@ -121,7 +128,7 @@ def svrg_csr(
             z += data[p] * x
         if s != 0.0:
             z += s * state[c, 0]
-        step = ratio[k] * (grad(code, parameter, z, b[k]) - y[k])
+        step = ratio[i] * (grad(code, parameter, z, b[k]) - y[k])
         for p in range(indptr[k], indptr[k + 1]):
             j = np.uintp(indices[p])
             slope = state[j, 1] + step * data[p]
@@ -133,10 +140,10 @@ def svrg_csr(
         if s != 0.0:
             state[c, 0] -= tau * (state[c, 1] + step * s)
             state[c, 2] = t + 1
-    for i in range(state.shape[0]):
-        lag = rows.size - int(state[i, 2])
+    for m in range(state.shape[0]):
+        lag = rows.size - int(state[m, 2])
         if lag > 0:
             before = lag - 1 if tables else 0
-            x, u = state[i, 0], state[i, 1]
-            state[i, 0] = advance(x, u, tau, l1[i], l2[i], lag, C[before], H[before])[0]
-        state[i, 2] = 0.0
+            x, u = state[m, 0], state[m, 1]
+            state[m, 0] = advance(x, u, tau, l1[m], l2[m], lag, C[before], H[before])[0]
+        state[m, 2] = 0.0

@@ -72,14 +72,18 @@ class Loss(ABC):
     def conj_grad(self, y: Array, b: Array) -> Array:
         """A v with phi'(v) = y, for y in the domain (clipped to finite values at its ends)."""
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
-        """prox_{s phi*}(v): the y = phi'(z) with s z + phi'(z) = v.
-
-        ``guess`` is where an iterative method may look for z first.
-        """
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
+        """prox_{s phi*}(v): the y = phi'(z) with s z + phi'(z) = v."""
         raise TypeError(  # pragma: no cover - algorithms ask `has_dual_prox` first
             f"the loss {self.name!r} has no dual prox"
         )
+
+    def prox_point(self, v: Array, s: float, b: Array, guess: Array) -> tuple[Array, Array]:
+        """The z and the y = phi'(z) of `prox_conj`, where z is found by iteration from a guess.
+
+        With z at hand phi*(y) = y z - phi(z) costs no more than phi.
+        """
+        raise NotImplementedError  # pragma: no cover - only where `prox_is_iterative`
 
     def domain(self, b: Array) -> tuple[Array, Array]:
         """The ends (low, high) of the domain of phi*; they contain 0 and every phi'(z)."""
@@ -104,6 +108,15 @@ class Loss(ABC):
     def value_grad(self, z: Array, b: Array) -> tuple[Array, Array]:
         """phi(z) and phi'(z) together, where sharing work pays."""
         return self.value(z, b), self.grad(z, b)
+
+    def total(self, z: Array, b: Array, grad: Array | None = None) -> float:
+        """sum_i phi(z_i), which may cost less than its terms; ``grad`` is phi'(z) if known."""
+        return float(np.sum(self.value(z, b)))
+
+    def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
+        """sum_i phi(z_i), and phi'(z)."""
+        value, grad = self.value_grad(z, b)
+        return float(np.sum(value)), grad
 
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""

@@ -72,7 +72,7 @@ class SmoothedHinge(MarginLoss):
         """b (1 - h p)."""
         return b * (1.0 + self.width * b * y)
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """-b clip((s - b v)/(1 + s h), 0, 1)."""
         return -b * np.clip((s - b * v) / (1.0 + s * self.width), 0.0, 1.0)
 
@@ -121,7 +121,7 @@ class SquaredHinge(MarginLoss):
         """b (1 - p)."""
         return b * (1.0 + b * y)
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """-b max(0, (s - b v)/(1 + s))."""
         return -b * np.maximum((s - b * v) / (1.0 + s), 0.0)
 

@@ -64,7 +64,7 @@ class Huber(RegressionLoss):
         """y + b."""
         return y + b
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """clip((v - s b)/(1 + s), -e, e)."""
         return np.clip((v - s * b) / (1.0 + s), -self.threshold, self.threshold)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy.special import entr, expit, logit, xlog1py
 
 from dualgap import _validation as check
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.losses._base import MarginLoss
 
 
@@ -18,29 +19,61 @@ def solve_margin(k: Array, s: float, guess: Array | None = None) -> Array:
 
     F increases; t solves it for k exactly if -t does for 1 - k, so take k >= 1/2, t >= 0. There F
     is concave: wherever Newton's method starts, its next iterate lies left of the root, and from
-    then on it climbs to it. The root is at least (k - 1)/s and, for k < 1, at most logit(k).
+    then on it climbs to it. Steps below 1 are Halley's, which leave less than h^3/2.
     """
-    side = np.where(k >= 0.5, 1.0, -1.0)
-    k = np.maximum(k, 1.0 - k)
+    middle = k - 0.5
+    k = 0.5 + np.abs(middle)
     low = np.maximum((k - 1.0) / s, 0.0)
-    if guess is None:
-        t = np.where(k < 1.0, logit(np.minimum(k, 1.0 - 1e-16)), low)
-    else:
-        t = np.clip(side * guess, low, k / s)
-    root, left = np.empty_like(t), np.arange(k.size)
+    t = _near_root(k, s) if guess is None else np.copysign(guess, guess * middle)
+    t = np.clip(t, low, k / s)
+    root, step = _newton(t, k, s, low)
+    left = np.flatnonzero(_unfinished(step, t))
+    far = np.abs(step[left]) > 1.0
+    t, k, low = root[left], k[left], low[left]
+    if guess is not None:  # it was no good there
+        t[far] = np.clip(_near_root(k[far], s), low[far], k[far] / s)
     for _ in range(100):
-        e = expit(t)
-        new = np.maximum(t - (s * t + e - k) / (s + e * (1.0 - e)), low)
-        # A Newton step h leaves an error of at most h^2/8 in expit(t), because |F''| <= F'.
-        done = np.abs(new - t) <= np.maximum(3e-8, 4e-16 * t)
-        root[left[done]] = new[done]
-        if done.all():
+        if left.size == 0:
             break
-        going = ~done
+        new, step = _newton(t, k, s, low)
+        root[left] = new
+        going = _unfinished(step, t)
         t, k, low, left = new[going], k[going], low[going], left[going]
-    else:
-        root[left] = t
-    return np.asarray(side * root)
+    return np.copysign(root, middle)
+
+
+def _newton(t: Array, k: Array, s: float, low: Array) -> tuple[Array, Array]:
+    """One guarded step on F, and the Newton step h in it."""
+    e = expit(t)
+    w = 1.0 - e
+    w *= e  # expit'
+    h = k - e
+    h -= s * t
+    slope = s + w
+    h /= slope
+    # Halley: h / (1 + h F''/(2 F')), F'' = w (1 - 2 e)
+    e -= 0.5
+    e *= w
+    e /= slope
+    e *= np.clip(h, -1.0, 1.0)
+    np.subtract(1.0, e, out=e)
+    new = t + h / e
+    return np.maximum(new, low, out=new), h
+
+
+def _unfinished(h: Array, t: Array) -> Mask:
+    """Where a step h may leave more than rounding in expit(t), or rounding more than h in t."""
+    return np.abs(h) > np.maximum(1e-5, 4e-16 * t)
+
+
+def _near_root(k: Array, s: float) -> Array:
+    """The root if 1 - expit(t) were exp(-t): t = W(exp(a)/s) - a, a = (1 - k)/s.
+
+    Lambert's W by Winitzki's formula, right to a hundredth.
+    """
+    a = (1.0 - k) / s
+    u = np.logaddexp(0.0, a - math.log(s))
+    return np.asarray(u * (1.0 - np.log1p(u) / (2.0 + u)) - a)
 
 
 @dataclass(frozen=True)
@@ -85,9 +118,29 @@ class Logistic(MarginLoss):
         value -= np.minimum(m, 0.0, out=m)
         return value, grad
 
+    def total(self, z: Array, b: Array, grad: Array | None = None) -> float:
+        """sum_i max(-m_i, 0) - log prod_i expit(|m_i|): one logarithm for many rows."""
+        m = b * z
+        p = expit(z) if grad is None else np.abs(grad)
+        factors = np.maximum(p, 1.0 - p)  # expit(|m|), in [1/2, 1]: 512 multiply to 2^-512 or more
+        cut = p.size - p.size % 512
+        products = np.multiply.reduce(factors[:cut].reshape(512, -1), axis=0)
+        logs = np.log(products).sum() + np.log(np.multiply.reduce(factors[cut:]))
+        total = float(-logs - np.minimum(m, 0.0, out=m).sum())
+        # The factors are rounded to eps: too coarse where all losses are tiny.
+        return total if total >= 1e-3 * p.size else float(np.sum(self.value(z, b)))
+
+    def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
+        """The same and phi'(z), with one exponential a row."""
+        grad = self.grad(z, b)
+        return self.total(z, b, grad), grad
+
     def hess(self, z: Array, b: Array) -> Array:
-        """expit(z) expit(-z)."""
-        return np.asarray(expit(z) * expit(-z))
+        """expit(z) expit(-z) = e/(1 + e)^2 with e = exp(-|z|)."""
+        e = np.abs(z)
+        np.negative(e, out=e)
+        np.exp(e, out=e)
+        return e / (1.0 + e) ** 2
 
     def conj(self, y: Array, b: Array) -> Array:
         """p log p + (1-p) log(1-p), with 0 log 0 = 0."""
@@ -99,10 +152,15 @@ class Logistic(MarginLoss):
         p = np.clip(-b * y, 1e-300, 1.0 - 1e-16)
         return np.asarray(-b * logit(p))
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """-b expit(t) with s t + expit(t) = -b v; t = -b z for the z of `Loss.prox_conj`."""
-        start = None if guess is None else -b * guess
-        return np.asarray(-b * expit(solve_margin(-b * v, s, start)))
+        return np.asarray(-b * expit(solve_margin(-b * v, s)))
+
+    def prox_point(self, v: Array, s: float, b: Array, guess: Array) -> tuple[Array, Array]:
+        """z = -b t, and y = phi'(z)."""
+        flip = -b
+        t = solve_margin(flip * v, s, flip * guess)
+        return flip * t, flip * expit(t)
 
     def domain(self, b: Array) -> tuple[Array, Array]:
         """0 <= p <= 1."""
@@ -173,7 +231,11 @@ class StrongLogistic(MarginLoss):
         """The z with -b expit(-bz) + k z = y: with t = -b z, k t + expit(t) = -b y."""
         return -b * solve_margin(-b * y, self.strength)
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """phi'(z) at the z with s z + phi'(z) = v: with t = -b z, (s + k) t + expit(t) = -b v."""
-        start = None if guess is None else -b * guess
-        return self.grad(-b * solve_margin(-b * v, s + self.strength, start), b)
+        return self.grad(-b * solve_margin(-b * v, s + self.strength), b)
+
+    def prox_point(self, v: Array, s: float, b: Array, guess: Array) -> tuple[Array, Array]:
+        """As `prox_conj`, from a guess."""
+        z = -b * solve_margin(-b * v, s + self.strength, -b * guess)
+        return z, self.grad(z, b)

@@ -42,7 +42,7 @@ class Squared(RegressionLoss):
         """y + b."""
         return y + b
 
-    def prox_conj(self, v: Array, s: float, b: Array, guess: Array | None = None) -> Array:
+    def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """(v - s b)/(1 + s)."""
         return (v - s * b) / (1.0 + s)
 

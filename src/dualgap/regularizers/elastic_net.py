@@ -41,6 +41,12 @@ class ElasticNet:
         return bool((self.l2 > 0).any())
 
     @cached_property
+    def common_l2(self) -> float | None:
+        """The l2 of every coordinate, if they share one: the case without a vector of strengths."""
+        first = self.l2.flat[0]
+        return float(first) if (self.l2 == first).all() else None
+
+    @cached_property
     def strong_convexity(self) -> float:
         """The theorems' lambda = min_j l2_j: 0 as soon as one coordinate (an intercept) is free."""
         return float(self.l2.min())
@@ -77,14 +83,19 @@ class ElasticNet:
 
     def value(self, x: Array) -> float:
         """g(x)."""
-        total = 0.5 * weighted_sum(self.l2, x * x) if self.has_l2 else 0.0
+        if self.common_l2 is not None:
+            total = 0.5 * self.common_l2 * float(np.sum(x * x)) if self.has_l2 else 0.0
+        else:
+            total = 0.5 * weighted_sum(self.l2, x * x)
         return total + weighted_sum(self.l1, np.abs(x)) if self.has_l1 else total
 
     def prox(self, v: Array, tau: float) -> Array:
         """prox_{tau g}(v) = S(v, tau l1)/(1 + tau l2)."""
         if self.has_l1:
             v = v - np.clip(v, -tau * self.l1, tau * self.l1)  # soft threshold S
-        return v / (1.0 + tau * self.l2) if self.has_l2 else v
+        if self.common_l2 is not None:
+            return v / (1.0 + tau * self.common_l2) if self.has_l2 else v
+        return v / (1.0 + tau * self.l2)
 
     def dual_x(self, s: Array) -> Array:
         """The x that attains g*(s) where l2_j > 0: S(s, l1)/l2; 0 elsewhere."""
@@ -94,6 +105,8 @@ class ElasticNet:
     def conj(self, s: Array) -> float:
         """g*(s) = sum_j max(|s_j| - l1_j, 0)^2/(2 l2_j), +inf where l2_j = 0 and |s_j| > l1_j."""
         if not self.has_l1 and self.strong_convexity > 0:
+            if self.common_l2 is not None:
+                return 0.5 * (float(np.sum(s * s)) / self.common_l2)
             return 0.5 * weighted_sum(s / self.l2, s)
         over = np.maximum(np.abs(s) - self.l1, 0.0)
         if ((over > 0) & (self.l2 == 0)).any():

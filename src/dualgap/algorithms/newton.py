@@ -1,0 +1,360 @@
+"""Inexact Newton: for smooth problems (no l1) where first-order methods take too many passes.
+
+    1.  H = A' diag(q phi''(z)) A + diag(l2),   g = A'Q phi'(z) + l2 x
+    2.  d ~ -H^(-1) g  by conjugate gradients, preconditioned
+    3.  x+ = x + t d,  t from a line search on P (z + t A d costs nothing new)
+
+What it shares with the primal-dual methods: the same products, the same dual point, the same
+certificate. With r = -g - H d left by line 2 the point y+ = phi'(z) + phi''(z) (A d), which is
+the dual step of a primal-dual method linearised at z, has A'Qy+ = -l2 (x + d) - r: its gap is what
+the curvature changes along d, and |r|^2/(2 l2). So the last system is solved until that is within
+tol, and no separate effort is made for the dual.
+
+Squared loss: one system is all there is, and x moves with the conjugate gradients.
+
+The preconditioner is diagonal, until the conjugate gradients have cost as many passes as a
+factorisation would (`factorised.cost`); then H is factorised where the run stands. So the cost is
+at most twice that of the better choice, known only in hindsight. A factor serves later systems
+too, until they have in turn cost as much.
+
+Rows whose phi'' is negligible are left out of H until the last systems: they carry a tenth of its
+trace at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap import factorised
+from dualgap._arrays import dot
+from dualgap._types import Array
+from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._batch import first_state, with_dual
+from dualgap.feasible import repair_is_free
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+CHUNK = 25
+"""Products with H in one step of the driver, at most."""
+STALLED = 0.5
+"""Nash and Sofer's test: the model gains less than this share of its mean gain so far."""
+FORCING = 0.25
+"""And |r|^2, in the preconditioner's norm, has fallen to this share."""
+NEGLIGIBLE = 0.1
+"""Share of the trace of the data's part of H that rows left out may carry."""
+WORTH_IT = 0.6
+"""Rows are left out if fewer than this share of them are left."""
+AT_ONCE = 3.0
+"""A factorisation that costs no more passes than this is made without waiting."""
+UNEVEN = 0.1
+"""A column with more than this share of all squares is taken for one in other units."""
+
+
+@dataclass(frozen=True)
+class Newton(Algorithm):
+    """Inexact Newton with preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    tol : float
+        The relative gap that the last system is solved for; `solve` fills in its own.
+    """
+
+    tol: float = 1e-6
+
+    name: ClassVar[str] = "newton"
+
+    def aiming_at(self, tol: float) -> Newton:
+        """The last system is solved for this gap."""
+        return replace(self, tol=tol)
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """There are none to choose."""
+        return Steps(1.0, 1.0, 0.0)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
+        if problem.regularizer.has_l1:
+            raise ValueError(
+                f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
+                "'working-set', 'ada-bpd' or 'auto'."
+            )
+        x = problem.zeros() if x0 is None else x0
+        # Only where D = -inf along the iterates are estimates made, which rest on Lam.
+        Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
+        s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
+        return Start(replace(s, memory={"grad": _gradient(problem, s.x, s.u), "spent": 0.0}))
+
+    def step(self, problem: Problem, s: State) -> State:
+        """Some products with H; when the system is solved (squared loss: at once), a move."""
+        if s.memory.get("drifted", False):
+            s = _anew(problem, s)
+        solver = _System(problem, s, self.tol)
+        solver.iterate()
+        s = replace(s, passes=s.passes + solver.passes, memory=solver.memory())
+        if problem.loss.is_quadratic:
+            return _move_exactly(problem, s, solver)
+        return _move(problem, s, solver) if solver.solved else replace(s, t=s.t + 1)
+
+
+class _System:
+    """Line 2: H d = -g by conjugate gradients, picked up where the last step left it."""
+
+    def __init__(self, problem: Problem, s: State, tol: float) -> None:
+        self.problem, self.s = problem, s
+        kept: Mapping[str, Any] = s.memory.get("system") or {}
+        self.fresh = not kept
+        self.rows = _rows_that_count(problem, s) if self.fresh else kept["rows"]
+        self.d = kept.get("d", np.zeros_like(s.x))
+        self.Ad = kept.get("Ad", np.zeros_like(s.z))
+        self.r = kept.get("r", -s.memory["grad"])
+        self.p, self.rho, self.rho0 = kept.get("p"), kept.get("rho", 0.0), kept.get("rho0", 0.0)
+        self.gain, self.count = kept.get("gain", 0.0), kept.get("count", 0)
+        self.base = kept.get("base", (s.x, s.z, s.primal))
+        self.factor = s.memory.get("factor")
+        self.factorised_here = kept.get("factorised_here", False)
+        self.spent = float(s.memory["spent"])
+        self.tol, self.passes, self.solved = tol, 0.0, False
+        self.l2 = _l2(problem)
+        self.diagonal = self._diagonal() if self.factor is None else 1.0
+
+    def memory(self) -> dict[str, Any]:
+        """What the state keeps of it."""
+        system = None if self.solved else {
+            "rows": self.rows, "d": self.d, "Ad": self.Ad, "r": self.r, "p": self.p,
+            "rho": self.rho, "rho0": self.rho0, "gain": self.gain, "count": self.count,
+            "base": self.base, "factorised_here": self.factorised_here,
+        }  # fmt: skip
+        spent = {"spent": self.spent, "factor": self.factor}
+        return {**self.s.memory, **spent, "system": system}
+
+    def iterate(self) -> None:
+        """Conjugate gradients, until solved or for CHUNK products."""
+        problem = self.problem
+        share, design, weighted = self._hessian()
+        self._consider_factorising()
+        if self.p is None:
+            self._point()
+            self.rho0 = self.rho
+        if not self.rho > 0.0:
+            self.solved = True
+        # The iterates do not depend on where the chunks end.
+        done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
+        while not self.solved and done < most:
+            assert self.p is not None
+            Ap = design.matvec(self.p)
+            Hp = design.rmatvec(weighted(Ap)) + self.l2 * self.p
+            self._pay(share)
+            curvature = dot(self.p, Hp)
+            if not curvature > 0.0:  # a flat direction, or the end of precision
+                self.solved = True
+                break
+            a = self.rho / curvature
+            self.d = self.d + a * self.p
+            if self.rows is None:
+                self.Ad = self.Ad + a * Ap
+            self.r = self.r - a * Hp
+            gained = 0.5 * a * self.rho
+            self.gain += gained
+            self.count += 1
+            done += 1
+            search = self._precondition(self.r)
+            rho = dot(self.r, search)
+            self.solved = self._enough(gained, rho)
+            self.p = search + (rho / self.rho) * self.p
+            self.rho = rho
+            if not self.solved and self._consider_factorising():
+                self._point()
+        if self.solved and self.rows is not None:
+            self.Ad = problem.design.matvec(self.d)
+            self._pay(0.5)
+
+    def _hessian(self) -> Any:
+        """The share of the rows, their design, and the map A p -> Q phi'' A p."""
+        problem, z = self.problem, self.s.z
+        if self.rows is None:
+            apply, q = _curvature(problem, z), problem.q
+            if problem.loss.is_vector:
+                return 1.0, problem.design, lambda D: q[:, None] * apply(D)
+            return 1.0, problem.design, lambda D: q * apply(D)
+        w = (problem.q * problem.loss.hess(z, problem.b))[self.rows]
+        share = float(np.count_nonzero(self.rows)) / problem.n
+        self.passes += share
+        return share, problem.design.take(self.rows), lambda D: w * D
+
+    def _pay(self, passes: float) -> None:
+        self.passes += passes
+        self.spent += passes
+
+    def _consider_factorising(self) -> bool:
+        """Factorise H here if conjugate gradients have cost as much by now."""
+        problem = self.problem
+        if self.factorised_here or problem.loss.is_vector:
+            return False
+        l2 = problem.regularizer.l2
+        known = None if self.factor is None else self.factor.outer
+        price = factorised.cost(problem.design, l2, outer_known=known is not None)
+        if self.spent < price and price > AT_ONCE:
+            return False
+        w = problem.q * problem.loss.hess(self.s.z, problem.b)
+        self.factor = factorised.HessianFactor(problem.design, w, l2, outer=known)
+        self.factorised_here, self.spent = True, 0.0
+        self.passes += 1.0
+        return True
+
+    def _point(self) -> None:
+        """The first direction, or the first after a change of preconditioner."""
+        self.p = self._precondition(self.r)
+        self.rho = dot(self.r, self.p)
+
+    def _precondition(self, r: Array) -> Array:
+        if self.factor is not None:
+            self._pay(self.factor.passes)
+            return np.asarray(self.factor.solve(r))
+        return np.asarray(r / self.diagonal)
+
+    def _diagonal(self) -> Any:
+        """Of H, where columns come in units of their own; else 1.
+
+        With columns of one unit (words, pixels) its rare ones would be blown up.
+        """
+        squares = self.problem.column_norms**2
+        if squares.max() <= UNEVEN * squares.sum():
+            return 1.0
+        squares = squares if self.s.x.ndim == 1 else squares[:, None]
+        level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)
+        diagonal = squares * level + self.l2
+        return np.where(diagonal > 0.0, diagonal, 1.0)
+
+    def _enough(self, gained: float, rho: float) -> bool:
+        """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
+        if not rho > 1e-26 * self.rho0:
+            return True
+        loss = self.problem.loss
+        target = self.tol * self.problem.scale(self.base[2] - self.gain)
+        stalled = gained * self.count <= STALLED * self.gain and rho <= FORCING * self.rho0
+        if not loss.is_quadratic and (self.gain > target or self.rows is not None):
+            return bool(stalled)
+        # The gap at the dual point of this system has |r|^2/(2 l2) in it.
+        l2 = self.problem.regularizer.l2
+        free = self.problem.regularizer.strong_convexity == 0.0
+        over = np.divide(self.r, l2, out=np.zeros_like(self.r), where=l2 > 0)
+        left = max(0.5 * dot(over, self.r), rho if free else 0.0)
+        return bool(left <= 0.2 * target and rho <= 1e-2 * self.rho0)
+
+
+def _move(problem: Problem, s: State, system: _System) -> State:
+    """Line 3, and the better of two dual points."""
+    d, Ad = system.d, system.Ad
+    t, primal = _line_search(problem, s, d, Ad)
+    x, z = s.x + t * d, s.z + t * Ad
+    slope = problem.loss.grad(z, problem.b)
+    u = problem.adjoint(slope)
+    memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain}
+    memory["level"] = problem.mean(_trace(problem, z))
+    new = replace(
+        s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, zt=z, y=slope, u=u, primal=primal,
+        memory=memory,
+    )  # fmt: skip
+    new = with_dual(problem, new)
+    if t == 1.0 and system.rows is None:
+        y = problem.loss.grad(s.z, problem.b) + _curvature(problem, s.z)(Ad)
+        if (problem.loss.into_domain(y, problem.b) == y).all():
+            # A'Qy = -l2 (x + d) - r
+            other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.r))
+            new = other if other.merit < new.merit else new
+    return new
+
+
+def _move_exactly(problem: Problem, s: State, system: _System) -> State:
+    """Squared loss: x + d for the d at hand, for the model is P itself."""
+    x, z = system.base[0] + system.d, system.base[1] + system.Ad
+    y = problem.loss.grad(z, problem.b)
+    u = np.asarray(-system.l2 * x - system.r)
+    new = replace(
+        s, t=s.t + 1, x=x, z=z, zt=z, y=y, u=u, primal=problem.primal(x, z),
+        memory={**s.memory, "drifted": system.solved},
+    )  # fmt: skip
+    return with_dual(problem, new)
+
+
+def _anew(problem: Problem, s: State) -> State:
+    """What the recurrences carry drifts: go on from what the data say."""
+    z = problem.predict(s.x)
+    y = problem.loss.grad(z, problem.b)
+    u = problem.adjoint(y)
+    memory = {**s.memory, "grad": _gradient(problem, s.x, u), "drifted": False}
+    return replace(
+        s, z=z, zt=z, y=y, u=u, primal=problem.primal(s.x, z), passes=s.passes + 1.0, memory=memory
+    )
+
+
+def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float, float]:
+    """The first t = 1, 1/2, 1/4, ... with enough decrease, and P there."""
+    slope = dot(s.memory["grad"], d)
+    t = 1.0
+    while True:
+        primal = problem.primal(s.x + t * d, s.z + t * Ad)
+        rounding = 1e-14 * abs(s.primal)
+        if primal <= s.primal + 1e-4 * t * slope + rounding or t < 1e-12:
+            return t, primal
+        t *= 0.5
+
+
+def _rows_that_count(problem: Problem, s: State) -> Any:
+    """Which rows H is summed over: None for all."""
+    if problem.loss.is_vector or problem.loss.is_quadratic or "gain" not in s.memory:
+        return None
+    if s.memory["gain"] <= 1e-3 * s.primal:  # near the end H is wanted whole
+        return None
+    share = problem.q * problem.loss.hess(s.z, problem.b) * problem.constants.row_norms_sq
+    order = np.argsort(share)
+    dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
+    if problem.n - dropped > WORTH_IT * problem.n:
+        return None
+    rows = np.ones(problem.n, dtype=bool)
+    rows[order[:dropped]] = False
+    return rows
+
+
+def _l2(problem: Problem) -> Any:
+    common = problem.regularizer.common_l2
+    return problem.regularizer.l2 if common is None else common
+
+
+def _gradient(problem: Problem, x: Array, u: Array) -> Array:
+    return np.asarray(u + _l2(problem) * x)
+
+
+def _trace(problem: Problem, z: Array) -> Array:
+    """The mean of the diagonal of phi''(z), row by row."""
+    if not problem.loss.is_vector:
+        return problem.loss.hess(z, problem.b)
+    p = _probabilities(problem, z)
+    return np.asarray((p * (1.0 - p)).mean(axis=1))
+
+
+def _curvature(problem: Problem, z: Array) -> Any:
+    """The map D -> phi''(z) D, row by row."""
+    if not problem.loss.is_vector:
+        weights = problem.loss.hess(z, problem.b)
+        return lambda D: weights * D
+    p = _probabilities(problem, z)
+
+    def apply(D: Array) -> Array:
+        pd = p * D
+        return np.asarray(pd - p * pd.sum(axis=1)[:, None])
+
+    return apply
+
+
+def _probabilities(problem: Problem, z: Array) -> Array:
+    """softmax(z): the gradient of the multinomial loss is that less e_b."""
+    p = problem.loss.grad(z, problem.b).copy()
+    p[np.arange(problem.n), problem.b.astype(np.intp)] += 1.0
+    return p

@@ -1,0 +1,97 @@
+"""Stochastic dual coordinate ascent (Shalev-Shwartz & Zhang, 2013): SPDC without acceleration.
+
+    1.  pick a row k
+    2.  y_k <- argmax of D along y_k, where x = grad g*(-A'Qy) is kept up with y
+
+The primal point is a function of the dual one, so every row visit costs its entries and no step
+size is needed. Needs l2_j > 0 for every coordinate; unaccelerated, so it is for problems whose
+condition number R^2/(gamma l2) is of the order of n: there it ends before others have begun.
+With l1 the step is exact for an upper bound of the quadratic, as in their Prox-SDCA.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.algorithms._base import Start
+from dualgap.algorithms._batch import with_dual
+from dualgap.algorithms._randomised import Randomised, passes_and_check, randomised_start
+from dualgap.algorithms.bpd import require_dual_prox
+from dualgap.problem import Problem
+from dualgap.sampling import Rows
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+
+@dataclass(frozen=True)
+class SDCA(Randomised):
+    """Stochastic dual coordinate ascent.
+
+    Parameters
+    ----------
+    sampling : str or array of shape (n,)
+        ``"permuted"`` by default; see `dualgap.sampling`.
+    seed, check_every
+        See `Randomised`.
+    """
+
+    sampling: Any = "permuted"
+
+    name: ClassVar[str] = "sdca"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """There are none to choose."""
+        return Steps(1.0, 1.0, 0.0)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """y from y0, or phi'(A x0), or the loss's start; x follows from it."""
+        require_dual_prox(self.name, problem.loss, "df-spdc")
+        if not problem.regularizer.strong_convexity > 0.0:
+            raise ValueError(
+                f"algorithm='sdca' needs l2 > 0 on every coordinate, which {problem!r} does not "
+                "have; use 'adf-spdc' or 'auto'."
+            )
+        s = randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False)
+        x = problem.regularizer.dual_x(-s.u)
+        z = problem.predict(x)
+        s = replace(s, x=x, z=z, zt=z, primal=problem.primal(x, z))
+        return Start(with_dual(problem, s))
+
+    def step(self, problem: Problem, s: State) -> State:
+        """A few passes and a check."""
+        return passes_and_check(self, problem, s)
+
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Line 2 for each row of the stream."""
+        from dualgap.kernels.sdca import sdca_csr, sdca_dense
+
+        g, loss, rows = problem.regularizer, problem.loss, problem.design.rows()
+        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+        w, y, rho = -s.u, s.y.copy(), self._reach(problem)
+        inverse_l2 = 1.0 / g.l2
+        if rows.dense is not None:
+            sdca_dense(
+                rows.dense, problem.b, offset, stream, problem.q, rho, w, y, g.l1, inverse_l2,
+                g.has_l1, loss.code, loss.parameter,
+            )  # fmt: skip
+        else:
+            few = 1 if (g.l2 == g.l2[0]).all() and (g.l1 == g.l1[0]).all() else problem.d
+            sdca_csr(
+                rows.data, rows.indices, rows.indptr, problem.b, offset, stream, problem.q, rho,
+                w, y, g.l1[:few], inverse_l2[:few], g.has_l1, loss.code, loss.parameter,
+            )  # fmt: skip
+        return replace(s, x=g.dual_x(w), y=y, u=-w)
+
+    def _reach(self, problem: Problem) -> Array:
+        """rho_k = q_k sum_j a_kj^2/l2_j."""
+        g = problem.regularizer
+        if g.common_l2 is not None:
+            return np.asarray(problem.q * problem.constants.row_norms_sq / g.common_l2)
+        kept = problem.constants.samplers
+        if "reach" not in kept:
+            kept["reach"] = problem.q * problem.design.row_norms_sq(1.0 / g.l2)
+        return np.asarray(kept["reach"])

@@ -1,0 +1,423 @@
+"""Working sets: coordinate descent on the few coordinates that matter, Newton's way.
+
+For l1 and elastic net, whose solutions are sparse. One step, from x with z = A x + offset and the
+gradient u = A'Q phi'(z):
+
+    1.  S  <- the support, what has no l1, and the coordinates that gain most by moving alone
+    2.  minimise P over x_S: a quadratic model with H = A_S'QWA_S, W = diag(phi''(z)), minimised by
+        coordinate descent, then a line search on P; repeated while S is cheap next to A
+    3.  y  <- phi'(z), u <- A'Qy: the next gradient, and a dual point
+
+Squared loss: the model is P itself and H never changes, it only grows with S. Other losses: H is
+kept until a step with it gains too little. H is formed where that costs less than the sweeps it
+saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
+factorisation on the support; otherwise the sweeps read the columns themselves.
+
+Memory: the columns of S are copied (float64, one after the other), so at most once the data; of CSR
+data a CSC copy is made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg.lapack
+
+from dualgap._types import Array, Places
+from dualgap.algorithms._base import Algorithm, Start
+from dualgap.algorithms._batch import EPS, conjugate_at
+from dualgap.algorithms._randomised import require_kernel
+from dualgap.designs import Columns
+from dualgap.designs.columns import DenseColumns
+from dualgap.feasible import make_feasible, repair_free, repair_is_free
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State
+
+FIRST = 64
+"""New coordinates in a working set, at least; at most as many as the support has."""
+NEGLIGIBLE = 1e-4
+"""Coordinates that gain less than this, relative to the best, can wait."""
+GRAM_SIDE = 2000
+"""Largest side of an H that is formed (32 MB)."""
+CHEAP_GRAM = 8.0
+"""An H that costs no more than this many sweeps is formed without asking."""
+WORTH_KEEPING = 0.3
+"""A step with an old H must reduce the steps of the coordinates to this; else H is formed anew."""
+FLOOR = 1e-3
+"""phi'' counts as this much of its bound 1/gamma, at least, to begin with."""
+ENOUGH = 1e-2
+"""Coordinates of the set may be left with this part of what the best one outside gains."""
+ENOUGH_BY_COLUMNS = 1e-1
+"""The same where a sweep costs as much as the columns it reads."""
+MOST_SWEEPS = 50.0
+"""Sweeps over the columns in one Newton step, where no H is to be formed."""
+FACTORISATIONS = 2000
+"""Factorisations in a row, times the size of the support: each but the last drops a coordinate."""
+RIDGE = 1e-11
+"""Added to H, relative to its diagonal, before it is factorised."""
+NEWTON_STEPS = 10
+"""Newton steps on one working set, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A Gram matrix H = A_S' diag(w) A_S that goes on to the next step."""
+
+    at: Places
+    w: Array
+    H: Array
+
+
+@dataclass(frozen=True)
+class WorkingSet(Algorithm):
+    """Coordinate descent on working sets, with Newton steps where the loss is not quadratic.
+
+    For every scalar loss; made for l1 > 0. P never rises.
+    """
+
+    name: ClassVar[str] = "working-set"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """There are none."""
+        return Steps(1.0, 1.0, 0.0)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first iteration (y0 plays no part)."""
+        if problem.loss.is_vector:
+            require_kernel(self.name, problem, serves_vectors=False)
+        x = problem.zeros() if x0 is None else x0
+        z = problem.predict(x) if x.any() else problem.predict_zero()
+        nothing = np.empty(0)
+        blank = State(
+            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, zt=z, u=nothing,
+            steps=self.steps(problem, 0.0, 0.0), Lam=1.0, Delta=0.0, primal=np.inf, dual=-np.inf,
+        )  # fmt: skip
+        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0}
+        return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One working set."""
+        solver = _Restricted(problem, s)
+        solver.run()
+        x, at = s.x.copy(), solver.columns.at
+        x[at] = solver.x
+        z = solver.columns.matvec(solver.x)
+        z = z if problem.offset is None else z + problem.offset
+        spent = 0.5 + solver.touched / problem.design.nonzeros
+        after = replace(s, t=s.t + 1, passes=s.passes + spent)
+        memory = {**s.memory, **solver.remembered()}
+        new = _at(problem, replace(after, memory=memory), x, z)
+        if not new.primal <= s.primal * (1.0 + 4.0 * EPS):  # nothing left but rounding
+            return replace(after, memory={**memory, "model": None})
+        return new
+
+
+def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
+    """The state at x: P, the gradient and a dual point."""
+    phi, y = problem.mean_loss_grad(z)
+    u = problem.adjoint(y)
+    primal = phi + problem.regularizer.value(x)
+    memory = {**s.memory, "slope": y, "gradient": u}
+    cost = 0.0
+    if repair_is_free(problem):
+        y, u, dual = _best_scale(problem, z, y, u, phi)
+    else:  # an intercept, or more that nothing penalises: y has to be moved first
+        point = make_feasible(problem, z, y)
+        cost, dual = 1.0, -np.inf
+        if point is not None:
+            y, u, dual = _best_scale(problem, z, point.y, point.u, None)
+    return replace(
+        s, x=x, z=z, zt=z, y=y, u=u, primal=primal, dual=dual, memory=memory,
+        check_passes=s.check_passes + cost,
+    )  # fmt: skip
+
+
+def _best_scale(
+    problem: Problem, z: Array, y: Array, u: Array, phi: float | None
+) -> tuple[Array, Array, float]:
+    """The better of y and y scaled until |A'Qy| <= l1, with its D.
+
+    With l2 > 0 any y will do, but (|u_j| - l1_j)^2/(2 l2_j) is dear if l2 is small.
+    """
+    g = problem.regularizer
+    feasible, at = (y, u) if phi is None else repair_free(problem, y, u)
+    if phi is None or feasible is not y:
+        conj = problem.conjugate_sum(feasible)
+    else:
+        conj = conjugate_at(problem, z, y, phi)
+    above = g.conj(-at)
+    both = (g.l1 > 0) & (g.l2 > 0)
+    over = float(np.max(np.abs(at[both]) / g.l1[both], initial=1.0))
+    # -phi* is concave, so its first-order change bounds what scaling can give.
+    linear = z if problem.offset is None else z - problem.offset
+    if over > 1.0 and above + (1.0 - 1.0 / over) * problem.inner(feasible, linear) > 0.0:
+        scaled, inside = feasible / over, at / over
+        dual = -problem.conjugate_sum(scaled) - g.conj(-inside)
+        if dual > -conj - above:
+            return scaled, inside, dual
+    return y, u, -conj - above
+
+
+def gains(problem: Problem, x: Array, u: Array) -> Array:
+    """(c_j + l2_j) step_j^2 for the step of each coordinate alone, c_j = |a_j|_Q^2/gamma."""
+    g = problem.regularizer
+    c = problem.column_norms**2 / problem.loss.gamma
+    curvature = c + g.l2
+    v = c * x - u
+    v -= np.clip(v, -g.l1, g.l1)
+    new = np.divide(v, curvature, out=np.where(g.l1 > 0, 0.0, x), where=curvature > 0)
+    step = new - x
+    # A column of zeros lowers P by l1 |x|, with no curvature to measure a step by.
+    return np.where(curvature > 0, curvature * step * step, g.l1 * np.abs(step))
+
+
+def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Places:
+    """The last set and the support, and as many again of those outside that gain most."""
+    chosen = x != 0
+    # At first as many as coordinate descent visits in about the time of one product.
+    typical = problem.design.nonzeros // (16 * problem.n)
+    few = max(FIRST, typical, int(chosen.sum()))
+    chosen[before] = True
+    outside = np.where(chosen, 0.0, gain)
+    worthwhile = np.flatnonzero(outside > NEGLIGIBLE * float(gain.max()))
+    if worthwhile.size > few:
+        order = np.argsort(-outside[worthwhile], kind="stable")
+        worthwhile = worthwhile[order[:few]]
+    chosen[worthwhile] = True
+    return np.flatnonzero(chosen)
+
+
+class _Restricted:
+    """P over the coordinates of a working set."""
+
+    def __init__(self, problem: Problem, s: State) -> None:
+        self.problem = problem
+        u = s.memory["gradient"]
+        gain = gains(problem, s.x, u)
+        at = working_set(problem, s.x, gain, s.memory["set"])
+        self.columns: Columns = problem.columns(at)
+        inside = np.zeros(problem.size, dtype=bool)
+        inside[at] = True
+        self.outside = float(np.max(gain, where=~inside, initial=0.0))
+        self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
+        self.y: Array = s.memory["slope"]
+        self.touched = 0.0
+        """Entries of the data touched, where a product with A and one with A' count once each."""
+        self.model: Model | None = s.memory["model"]
+        self.sweeps: float = s.memory["sweeps"]
+        self.floor: float = s.memory["floor"]
+        self.stale: bool = s.memory.get("stale", False)
+        self.last: float = s.memory.get("last", math.inf)
+
+    def remembered(self) -> dict[str, Any]:
+        """What the next step needs to know."""
+        return {
+            "set": self.columns.at,
+            "model": self.model,
+            "sweeps": self.sweeps,
+            "floor": self.floor,
+            "stale": self.stale,
+            "last": self.last,
+        }
+
+    def run(self) -> None:
+        """Newton steps while they cost less than the product with A' that follows."""
+        budget = 0.5 * self.problem.design.nonzeros
+        for _ in range(NEWTON_STEPS):
+            moved = self._newton_step()
+            if not moved or self.problem.loss.is_quadratic or self.touched > budget:
+                break
+            self.u = self.columns.rmatvec(self.problem.q * self.y)
+            self.touched += 0.5 * self.columns.nonzeros
+            if self._own_gain(self._curvature()) <= ENOUGH * self.outside:
+                break
+
+    def _curvature(self) -> Array:
+        norms = self.problem.column_norms[self.columns.at]
+        return np.asarray(norms * norms / self.problem.loss.gamma)
+
+    def _own_gain(self, h: Array) -> float:
+        """The largest (h_j + l2_j) step_j^2 on the set."""
+        total = h + self.l2
+        v = h * self.x - self.u
+        v -= np.clip(v, -self.l1, self.l1)
+        step = np.divide(v, total, out=self.x.copy(), where=total > 0) - self.x
+        return float(np.max(total * step * step, initial=0.0))
+
+    # ---- one step ----
+
+    def _newton_step(self) -> bool:
+        problem, loss = self.problem, self.problem.loss
+        if self.columns.at.size == 0:
+            return False
+        quadratic = loss.is_quadratic
+        if quadratic:
+            w = problem.q
+        else:
+            hess = loss.hess(self.z, problem.b)
+            w = problem.q * np.maximum(hess, self.floor / loss.gamma)
+        start = self._own_gain(self._curvature())
+        if start > WORTH_KEEPING**2 * self.last:
+            self.stale = True
+        self.last = start
+        if self.columns.at.size <= GRAM_SIDE and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+            fresh = self._update_model(w)
+            x = self._by_gram(1e-6 if quadratic else 1e-4)
+        else:
+            fresh, self.model = True, None
+            x = self._by_columns(w, 1e-2)
+        step = x - self.x
+        if not step.any():
+            self.stale = not fresh
+            return not fresh
+        if quadratic:  # the model is P
+            self.x = x
+            return True
+        return self._line_search(x, step, fresh)
+
+    def _line_search(self, x: Array, step: Array, fresh: bool) -> bool:
+        """Shorten the step until P falls enough; the floor under phi'' follows its success."""
+        problem = self.problem
+        dz = self.columns.matvec(step)
+        self.touched += 0.5 * self.columns.nonzeros
+        g = self._penalty
+        slope = float(self.u @ step) + g(x) - g(self.x)
+        loss_now = self.primal - g(self.x)
+        alpha = 1.0
+        for _ in range(30):
+            trial = self.x + alpha * step if alpha < 1.0 else x
+            z = self.z + alpha * dz
+            phi, y = problem.mean_loss_grad(z)
+            change = phi - loss_now + g(trial) - g(self.x)
+            if change <= 1e-3 * alpha * slope + 2.0 * EPS * self.primal:
+                self.x, self.z, self.y = trial, z, y
+                self.primal += change
+                self.stale = alpha < 1.0
+                if fresh:
+                    self.floor = self.floor * (0.25 if alpha == 1.0 else 4.0)
+                    self.floor = min(max(self.floor, 1e-6), 1.0)
+                return True
+            alpha *= 0.5
+        if fresh:
+            self.floor = min(16.0 * self.floor, 1.0)
+        self.stale = True
+        return not fresh
+
+    def _penalty(self, x: Array) -> float:
+        return float(self.l1 @ np.abs(x) + 0.5 * (self.l2 @ (x * x)))
+
+    # ---- the model by its Gram matrix ----
+
+    def _gram_cost(self) -> float:
+        """What it takes to bring H up to date, in sweeps over the columns."""
+        cost = self.columns.gram_sweeps
+        if self.model is not None and self._may_grow():
+            cost *= 1.0 - (self.model.at.size / self.columns.at.size) ** 2
+        return cost
+
+    def _may_grow(self) -> bool:
+        """The weights of the known H still do."""
+        return self.problem.loss.is_quadratic or not self.stale
+
+    def _update_model(self, w: Array) -> bool:
+        """Form H, or let the known one grow; whether it is that of the present weights."""
+        columns, known = self.columns, self.model
+        quadratic = self.problem.loss.is_quadratic
+        if known is not None and self._may_grow():
+            if np.array_equal(known.at, columns.at):
+                return quadratic
+            _, here, _ = np.intersect1d(
+                columns.at, known.at, assume_unique=True, return_indices=True
+            )
+            if isinstance(columns, DenseColumns) and here.size == known.at.size:
+                self.touched += 0.5 * columns.nonzeros
+                self.model = _grown(columns, known, here)
+                return quadratic
+            if quadratic:
+                w = known.w
+        self.touched += 0.5 * columns.nonzeros
+        self.model = Model(columns.at, w, columns.gram(w))
+        self.stale = False
+        return True
+
+    def _by_gram(self, accuracy: float) -> Array:
+        """Minimise the model: sweeps, and now and then a factorisation on the support."""
+        from dualgap.kernels.coordinate import gram_sweeps
+
+        assert self.model is not None
+        H, x, g = self.model.H, self.x.copy(), self.u.copy()
+        goal = max(accuracy * self._own_gain(np.diag(H)), ENOUGH * self.outside)
+        self.sweeps = 0.0
+        for _ in range(50):
+            most = 10 + int(np.count_nonzero(x)) // 20
+            sweeps, left = gram_sweeps(H, g, x, self.l1, self.l2, most, goal)
+            self.sweeps += sweeps
+            if left <= goal:
+                break
+            self.sweeps += 50.0  # at least, without this:
+            for _ in range(max(2, FACTORISATIONS // max(1, int(np.count_nonzero(x))))):
+                reached = polish(H, g, x, self.l1, self.l2)
+                g = self.u + H @ (x - self.x)
+                if reached in (0.0, 1.0):
+                    break
+        return x
+
+    # ---- the model by the columns ----
+
+    def _by_columns(self, w: Array, accuracy: float) -> Array:
+        columns = self.columns
+        if self.problem.loss.is_quadratic:
+            h = self._curvature()
+        else:
+            h = columns.norms_sq(w)
+            self.touched += 0.5 * columns.nonzeros
+        x, r = self.x.copy(), self.problem.q * self.y
+        goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
+        most = max(columns.gram_sweeps, 5.0) if columns.at.size <= GRAM_SIDE else MOST_SWEEPS
+        self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
+        self.touched += self.sweeps * columns.nonzeros
+        return x
+
+
+def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
+    """Towards the minimiser of the model on the support, as far as no sign changes; x in place.
+
+    Returns how far it went, in (0, 1], or 0 if x has not moved. Where H is singular on the support
+    (equal columns) a trace of its diagonal makes the step long along what H does not see: until a
+    coordinate is 0, which is right.
+    """
+    on = np.flatnonzero(((x != 0) | (l1 == 0)) & (H.diagonal() + l2 > 0))
+    if on.size == 0:
+        return 0.0
+    M = H[np.ix_(on, on)]
+    M[np.diag_indices_from(M)] += l2[on] + RIDGE * M.diagonal()
+    r = -(g[on] + l1[on] * np.sign(x[on]) + l2[on] * x[on])
+    _, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
+    if info != 0 or not np.isfinite(step).all():
+        return 0.0
+    here, limited = x[on], l1[on] > 0
+    crossing = limited & (here * (here + step) <= 0.0)
+    ratios = np.divide(-here, step, out=np.full(on.size, np.inf), where=crossing & (step != 0))
+    alpha = min(1.0, float(ratios.min()))
+    fall = alpha * float(r @ step) - 0.5 * alpha * alpha * float(step @ (M @ step))
+    if not fall > 0.0:
+        return 0.0
+    x[on] = np.where(ratios <= alpha, 0.0, here + alpha * step)
+    return alpha
+
+
+def _grown(columns: DenseColumns, known: Model, here: Places) -> Model:
+    """The known H with the rows and columns of the new coordinates."""
+    side = columns.at.size
+    H = np.empty((side, side))
+    H[np.ix_(here, here)] = known.H
+    new = np.setdiff1d(np.arange(side), here, assume_unique=True)
+    rows = columns.cross_gram(known.w, new)
+    H[new] = rows
+    H[:, new] = rows.T
+    return Model(columns.at, known.w, H)

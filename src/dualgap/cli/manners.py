@@ -1,0 +1,66 @@
+"""What every command does alike: refusals, interruptions, broken pipes, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from dualgap.certificate import Certificate
+
+CONVERGED, BAD_INPUT, NOT_CONVERGED = 0, 2, 3
+INTERRUPTED, BROKEN_PIPE = 130, 141  # what shells say of a program that a signal ended
+
+
+@contextmanager
+def command() -> Iterator[None]:
+    """Turn what may go wrong in a command into one line and an exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has gone. Nothing may be written any more, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(BROKEN_PIPE) from None
+    except KeyboardInterrupt:
+        say("interrupted")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        say(str(error))
+        raise typer.Exit(BAD_INPUT) from None
+    except MemoryError:
+        say("the data do not fit into memory")
+        raise typer.Exit(BAD_INPUT) from None
+
+
+def say(message: str) -> None:
+    """One line to standard error."""
+    print(f"dualgap: {message}", file=sys.stderr)
+
+
+def plain(value: Any) -> Any:
+    """For JSON, which has no infinity: null in its place."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def to_json(value: dict[str, Any], indent: int | None = 2) -> str:
+    """Strict JSON; floats keep all their digits."""
+    return json.dumps(plain(value), indent=indent, allow_nan=False)
+
+
+def certificate_fields(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as a dict."""
+    return asdict(certificate)

@@ -1,0 +1,296 @@
+"""A fitted model as JSON: numbers and names, to be inspected and loaded, never executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import dualgap
+from dualgap._files import replacing
+from dualgap._types import Array
+from dualgap.cli.manners import to_json
+from dualgap.datasets import Dataset
+from dualgap.losses import LOSSES, Loss, Multinomial
+from dualgap.losses._base import MarginLoss
+
+FORMAT, VERSION = "dualgap model", 1
+OBJECTIVE = "(1/n) sum_i phi(a_i'x + c; b_i) + l1 |x|_1 + (l2/2) |x|^2"
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A primal and a dual point, and the objective that they are held to be optimal for."""
+
+    loss: Loss
+    l1: float
+    l2: float
+    fit_intercept: bool
+    tol: float
+    labels: list[float] | None
+    """What stands for -1, +1 (or 0, ..., K-1); None for a regression."""
+    zero_based: bool | None
+    """Whether the fitted svmlight file counted columns from 0; None if it was none."""
+    fingerprint: str
+    """Of the data: to tell other data, not to prove anything."""
+    x: Array
+    intercept: float | Array
+    y: Array
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the data."""
+        return int(self.x.shape[0])
+
+    @property
+    def objective(self) -> dict[str, Any]:
+        """The arguments of `dualgap.Problem`."""
+        return {
+            "loss": self.loss,
+            "l1": self.l1,
+            "l2": self.l2,
+            "fit_intercept": self.fit_intercept,
+        }
+
+    def objective_fields(self) -> dict[str, Any]:
+        """The objective, for JSON."""
+        return {
+            "formula": OBJECTIVE,
+            "loss": self.loss.name,
+            "loss_parameter": self.loss.parameter if has_parameter(self.loss) else None,
+            "l1": self.l1,
+            "l2": self.l2,
+            "fit_intercept": self.fit_intercept,
+        }
+
+    def scores(self, A: Any) -> Array:
+        """A x + c."""
+        return np.asarray(A @ self.x + self.intercept)
+
+    def predict(self, A: Any) -> Array:
+        """Predicted targets: scores, or labels."""
+        scores = self.scores(A)
+        if self.labels is None:
+            return scores
+        at = scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)
+        labels: Array = np.asarray(self.labels, dtype=float)
+        return np.take(labels, at)
+
+    def to_json(self, result: dualgap.Result | None = None) -> str:
+        """The file's content; with a result, it also says how the point was found."""
+        content: dict[str, Any] = {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "dualgap_version": dualgap.__version__,
+            "objective": self.objective_fields(),
+            "tol": self.tol,
+            "rows": len(self.y),
+            "features": self.n_features,
+            "labels": self.labels,
+            "zero_based": self.zero_based,
+            "data_fingerprint": self.fingerprint,
+        }
+        if result is not None:
+            content["found_by"] = {
+                "algorithm": result.algorithm,
+                "status": result.status.name.lower(),
+                "passes": result.passes,
+                "primal": result.certificate.primal,
+                "gap": result.certificate.gap,
+                "relative_gap": result.certificate.relative_gap,
+            }
+        content["intercept"] = np.asarray(self.intercept).tolist()
+        content["x"], content["y"] = self.x.tolist(), self.y.tolist()
+        return to_json(content, indent=1)
+
+    def save(self, path: Path, result: dualgap.Result | None = None) -> None:
+        """Write the file, wholly or not at all."""
+        with replacing(path) as part:
+            part.write_text(self.to_json(result) + "\n", encoding="utf-8")
+
+
+def has_parameter(loss: Loss) -> bool:
+    """Whether the loss has an option that is a number (the classes of a multinomial are labels)."""
+    return bool(fields(loss)) and not loss.is_vector
+
+
+def make_loss(name: str, parameter: float | None) -> Loss:
+    """The loss of this name, with its option."""
+    loss = dualgap.losses.as_loss(name)
+    if parameter is None:
+        return loss
+    if not has_parameter(loss):
+        raise ValueError(f"loss_parameter={parameter:g}: the loss {loss.name!r} takes none.")
+    make: Any = type(loss)
+    made: Loss = make(parameter)
+    return made
+
+
+def fingerprint(A: Any, b: Array) -> str:
+    """A hash of the numbers, whatever form they are stored in."""
+    matrix = sp.csr_array(A, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    digest = hashlib.sha256(repr(matrix.shape).encode())
+    for array in (matrix.indptr, matrix.indices):
+        digest.update(np.asarray(array, dtype="<i8").tobytes())
+    for values in (matrix.data, b):
+        digest.update(np.asarray(values, dtype="<f8").tobytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def takes_labels(loss: Loss) -> bool:
+    """Whether it is a loss of classes, not of numbers."""
+    return loss.is_vector or isinstance(loss, MarginLoss)
+
+
+def labels_of(loss: Loss, b: Array) -> list[float] | None:
+    """The labels that the targets of a classification have, in the order of their codes."""
+    if not takes_labels(loss):
+        return None
+    seen = np.unique(b).tolist()
+    if loss.is_vector:
+        return [float(v) for v in seen]
+    if len(seen) > 2:
+        shown = ", ".join(f"{v:g}" for v in seen[:5]) + (", ..." if len(seen) > 5 else "")
+        raise ValueError(
+            f"the targets have {len(seen)} distinct values ({shown}), and loss={loss.name!r} takes "
+            "two labels. Use the loss multinomial for classes, squared or huber for numbers."
+        )
+    if len(seen) == 1:
+        return [-1.0, 1.0] if seen[0] in (-1.0, 1.0) else [seen[0] - 1.0, seen[0]]
+    return [float(v) for v in seen]
+
+
+def encode(loss: Loss, labels: list[float] | None, b: Array) -> Array:
+    """Targets as the loss takes them: -1 and +1, or 0, ..., K-1, for these labels."""
+    if labels is None:
+        return b
+    at = np.searchsorted(labels, b).clip(max=len(labels) - 1)
+    unknown = np.asarray(labels)[at] != b
+    if unknown.any():
+        raise ValueError(
+            f"row {int(np.flatnonzero(unknown)[0]) + 1} has the label {b[unknown][0]:g}; "
+            f"the model knows {', '.join(f'{v:g}' for v in labels)}."
+        )
+    return at.astype(float) if loss.is_vector else 2.0 * at - 1.0
+
+
+def make_model(
+    data: Dataset, result: dualgap.Result, problem: dualgap.Problem, tol: float, labels: Any
+) -> Model:
+    """The model that a fit has found."""
+    return Model(
+        loss=problem.loss,
+        l1=problem.l1,
+        l2=problem.l2,
+        fit_intercept=problem.fit_intercept,
+        tol=tol,
+        labels=labels,
+        zero_based=data.zero_based,
+        fingerprint=fingerprint(data.A, data.b),
+        x=result.x,
+        intercept=result.intercept,
+        y=result.y,
+    )
+
+
+def load_model(path: Path) -> Model:
+    """Read a model file; anything that is not as `Model.to_json` writes it is refused."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+    except FileNotFoundError:
+        raise ValueError(f"{path}: there is no such file.") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no dualgap model: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path} is no dualgap model.")
+    if content.get("format_version") != VERSION:
+        raise ValueError(
+            f"{path} has format_version {content.get('format_version')!r}; this dualgap reads "
+            f"{VERSION}."
+        )
+    try:
+        return _checked(content)
+    except KeyError as error:
+        raise ValueError(f"{path} is no complete dualgap model: {error} is missing.") from None
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path} is no valid dualgap model: {error}") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number")
+
+
+def _checked(content: dict[str, Any]) -> Model:
+    objective = content["objective"]
+    if not isinstance(objective, dict) or objective["loss"] not in LOSSES:
+        raise ValueError(f"the loss is unknown; known are {', '.join(LOSSES)}")
+    loss = make_loss(objective["loss"], objective["loss_parameter"])
+    labels = content["labels"]
+    if labels is not None:
+        labels = _array("labels", labels).tolist()
+        if sorted(set(labels)) != labels or (len(labels) != 2 and not loss.is_vector):
+            raise ValueError("labels must ascend, and be two but for the loss multinomial")
+    if takes_labels(loss) != (labels is not None):
+        raise ValueError(f"labels={labels} do not go with the loss {loss.name!r}")
+    x, y = _array("x", content["x"]), _array("y", content["y"])
+    intercept = _array("intercept", content["intercept"])
+    based = content["zero_based"]
+    tail: tuple[int, ...] = ()
+    if loss.is_vector and labels is not None:
+        loss, tail = Multinomial(classes=len(labels)), (len(labels),)
+    for name, array, shape in (
+        ("x", x, (content["features"], *tail)),
+        ("y", y, (content["rows"], *tail)),
+        ("intercept", intercept, tail),
+    ):
+        if array.shape != shape:
+            raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+    return Model(
+        loss=loss,
+        l1=_real("l1", objective["l1"], 0.0),
+        l2=_real("l2", objective["l2"], 0.0),
+        fit_intercept=_flag("fit_intercept", objective["fit_intercept"]),
+        tol=_real("tol", content["tol"], 0.0),
+        labels=labels,
+        zero_based=None if based is None else _flag("zero_based", based),
+        fingerprint=str(content["data_fingerprint"]),
+        x=x,
+        intercept=intercept if tail else float(intercept),
+        y=y,
+    )
+
+
+def _array(name: str, values: Any) -> Array:
+    try:
+        array = np.array(values)
+    except ValueError:  # ragged
+        array = np.array(None)
+    if array.dtype.kind not in "if":
+        raise ValueError(f"{name} is not an array of numbers")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} is not finite")
+    return array.astype(float)
+
+
+def _real(name: str, value: Any, low: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name}={value!r} is not a number")
+    if not (math.isfinite(value) and value >= low):
+        raise ValueError(f"{name}={value!r} must be finite and at least {low:g}")
+    return float(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}={value!r} must be true or false")
+    return value

@@ -1,0 +1,205 @@
+"""`load`: a data set by its name or from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap._names import lookup
+from dualgap._types import Array
+from dualgap.datasets._download import cache_folder, check_digest, download, sidecar
+from dualgap.datasets._errors import DataError
+from dualgap.datasets._registry import NAMED_SETS, NamedSet
+from dualgap.datasets._streams import STDIN, name_of
+from dualgap.datasets.svmlight import load_svmlight
+from dualgap.datasets.tables import load_arff, load_csv, load_npz
+
+COMPRESSIONS = ("", ".xz", ".bz2", ".gz")
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npz": "npz",
+    ".arff": "arff",
+}
+"""By the ending of the file; anything else is svmlight."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Data and targets, and where they come from; ``A, b = load(...)`` takes them apart.
+
+    Attributes
+    ----------
+    A : array or csr_array of shape (n, d)
+        The data.
+    b : array of shape (n,)
+        Targets or labels, as the file has them.
+    name : str
+        What the set is: its own name where another one stands in for it, or the file's.
+    source : str
+        The file it was read from.
+    zero_based : bool or None
+        Whether an svmlight file counts columns from 0; None for other files.
+    """
+
+    A: Any
+    b: Array
+    name: str
+    source: str
+    zero_based: bool | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """A, then b."""
+        return iter((self.A, self.b))
+
+    def __repr__(self) -> str:
+        """One line."""
+        n, d = self.A.shape
+        return f"Dataset({self.name!r}, {n} x {d}, from {self.source})"
+
+
+def load(
+    name_or_path: str | Path,
+    *,
+    data_folder: str | Path | None = None,
+    allow_download: bool = True,
+    format: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    target: str | int | None = None,
+) -> Dataset:
+    """Load a named data set, or a file.
+
+    Named sets are ``"cpuact"``, ``"cpusmall"``, ``"rcv1"``, ``"a9a"`` and ``"mushrooms"`` (labels
+    1 and 2 become -1 and +1). They are looked for in the data folder, then in the cache, then at
+    their public home; whichever file it is must have the rows, columns, non-zero values and range
+    of targets that the set is known by. A download must match its published checksum where there
+    is one; its own is kept beside it and held against the file at every later load. In a data
+    folder that has no rcv1, the set ``rcv1_sub`` stands in for it, under that name.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        One of the names, or a file (``"./a9a"`` if it is called like a set; ``"-"`` for standard
+        input). Compression by gzip, bzip2 or xz is recognised.
+    data_folder : str or Path, optional
+        Where named sets may lie; the environment variable DUALGAP_DATA by default.
+    allow_download : bool
+        Whether to ask the network for a named set that is not at hand.
+    format : str, optional
+        ``"svmlight"``, ``"csv"``, ``"npz"`` or ``"arff"``; by default from the ending, svmlight if
+        it tells nothing.
+    n_features, zero_based
+        For svmlight files, as in `load_svmlight`.
+    target : str or int, optional
+        For CSV files, the column of the target, as in `load_csv`.
+
+    Returns
+    -------
+    Dataset
+    """
+    text = str(name_or_path)
+    if isinstance(name_or_path, str) and text in NAMED_SETS:
+        return _named(NAMED_SETS[text], data_folder, allow_download)
+    if text != STDIN and not Path(text).exists():
+        known = ", ".join(NAMED_SETS)
+        raise DataError(f"{text!r} is neither a file nor a known data set ({known}).")
+    kind = format_of(text, format)
+    if kind != "svmlight" and (n_features is not None or zero_based is not None):
+        raise DataError(f"n_features and zero_based are for svmlight files, not for {kind}.")
+    if kind != "csv" and target is not None:
+        raise DataError(f"target is for CSV files, not for {kind}.")
+    name = name_of(name_or_path)
+    if kind == "svmlight":
+        A, b, based = load_svmlight(name_or_path, n_features=n_features, zero_based=zero_based)
+        return Dataset(A, b, PurePath(name).name, name, based)
+    if kind == "npz" and text == STDIN:
+        raise DataError("npz archives cannot be read from standard input; name a file.")
+    readers = {"csv": lambda p: load_csv(p, target=target), "arff": load_arff, "npz": load_npz}
+    A, b = readers[kind](name_or_path)
+    return Dataset(A, b, PurePath(name).name, name)
+
+
+def format_of(path: str, given: str | None = None) -> str:
+    """The format of a file: as given, or by its ending."""
+    if given is not None:
+        known = {kind: kind for kind in ("svmlight", *FORMATS.values())}
+        return lookup("format", given, known)
+    endings = [ending.lower() for ending in PurePath(path).suffixes]
+    while endings and endings[-1] in COMPRESSIONS:
+        endings.pop()
+    return FORMATS.get(endings[-1] if endings else "", "svmlight")
+
+
+def _named(named: NamedSet, data_folder: str | Path | None, allow_download: bool) -> Dataset:
+    folder = data_folder if data_folder is not None else os.environ.get("DUALGAP_DATA")
+    if folder is not None:
+        if not Path(folder).is_dir():
+            raise DataError(f"the data folder {folder} is not a directory.")
+        for candidate in (named, NAMED_SETS.get(named.stand_in or "")):
+            found = candidate and _in_folder(candidate, Path(folder))
+            if candidate and found:
+                return _read(candidate, found, str(found), format_of(found.name))
+    if named.url is None:
+        raise DataError(f"{named.name} has no public home; put its file into the data folder.")
+    kind = format_of(named.url)
+    cached = cache_folder() / PurePath(named.url).name
+    where = f"put its file into a folder and name that by DUALGAP_DATA, or get it from {named.url}"
+    if not cached.exists():
+        if not allow_download:
+            raise DataError(f"{named.name} is not at hand; {where}.")
+        try:
+            download(
+                named.url,
+                cached,
+                largest=named.largest,
+                checksum=named.checksum,
+                verify=lambda part: _verify(named, part, kind),
+            )
+        except DataError as error:
+            raise DataError(f"{named.name} is not at hand; {where}. Tried: {error}") from None
+    note = sidecar(cached)
+    if not note.exists():
+        raise DataError(f"{cached} has no checksum beside it; delete it to download it again.")
+    check_digest(cached, note.read_text(), f"{cached} (delete it to download it again)")
+    return _read(named, cached, str(cached), kind)
+
+
+def _in_folder(named: NamedSet, folder: Path) -> Path | None:
+    endings = [e + c for e in (".svm", "", ".txt", ".libsvm") for c in COMPRESSIONS]
+    candidates = [folder / f"{named.stem}{ending}" for ending in endings]
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _verify(named: NamedSet, part: Path, kind: str) -> None:
+    try:
+        _read(named, part, "it", kind)
+    except DataError as error:
+        raise DataError(f"what {named.url} sent is no {named.name}: {error}") from None
+
+
+def _read(named: NamedSet, path: Path, source: str, kind: str) -> Dataset:
+    """Read the file of a named set, and refuse it if it is not that set."""
+    content = named.content
+    if kind == "arff":
+        table, b = load_arff(path)
+        A, zero_based = sp.csr_array(table), None
+    else:
+        A, b, zero_based = load_svmlight(path, n_features=content.columns, zero_based=False)
+    found = (A.shape, A.count_nonzero(), (float(b.min()), float(b.max())))
+    entries = found[1] if content.entries is None else content.entries
+    expected = ((content.rows, content.columns), entries, content.targets)
+    if found != expected or (content.two_labels and np.unique(b).size != 2):
+        raise DataError(
+            f"{source} is no {named.name}: shape, non-zero values and range of targets are "
+            f"{found}, not {expected}."
+        )
+    if content.two_labels:
+        b = np.where(b == content.targets[0], -1.0, 1.0)
+    return Dataset(A, b, named.name, source, zero_based)

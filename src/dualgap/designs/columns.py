@@ -1,0 +1,183 @@
+"""Some columns of a design, gathered so that coordinate methods read them without a stride.
+
+B stands for the columns at the places ``at``, ascending. Dense ones are the rows of a float64
+matrix T = B'; sparse ones are kept by columns (for descent) and by rows (for Gram matrices), with
+an appended constant column on the side. Sparse columns that are two fifths full are made dense.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap._types import Array, Places
+
+DENSE_ENOUGH = 0.4
+BLOCK = 1 << 16
+"""Entries of a block of weighted columns that stays in a core's cache."""
+
+
+class Columns(ABC):
+    """The columns B of a design at ascending places."""
+
+    at: Places
+    """Their places."""
+    nonzeros: int
+    """Stored entries: what a product with B touches."""
+    gram_sweeps: float
+    """What a Gram matrix costs, in sweeps of coordinate descent over the columns."""
+
+    @abstractmethod
+    def matvec(self, x: Array) -> Array:
+        """B x."""
+
+    @abstractmethod
+    def rmatvec(self, r: Array) -> Array:
+        """B' r."""
+
+    @abstractmethod
+    def norms_sq(self, w: Array) -> Array:
+        """sum_i w_i b_ij^2."""
+
+    @abstractmethod
+    def gram(self, w: Array) -> Array:
+        """B' diag(w) B, both triangles."""
+
+    @abstractmethod
+    def sweeps(
+        self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
+        most: float, goal: float,
+    ) -> tuple[float, float]:  # fmt: skip
+        """Coordinate descent on the columns; see `kernels.coordinate`."""
+
+    def cross_gram(self, w: Array, new: Places) -> Array:
+        """Rows ``new`` of B' diag(w) B; positions in the set, not places."""
+        raise NotImplementedError  # pragma: no cover - only where it is cheaper than `gram`
+
+
+class DenseColumns(Columns):
+    """The rows of T = B', float64."""
+
+    def __init__(self, at: Places, T: Array) -> None:
+        self.at, self.T = at, T
+        self.nonzeros = T.size
+        # A multiplication in a matrix product takes a twentieth of one in a sweep, which also has
+        # two for each entry.
+        self.gram_sweeps = T.shape[0] / 40.0
+
+    def matvec(self, x: Array) -> Array:
+        """B x."""
+        return np.asarray(x @ self.T)
+
+    def rmatvec(self, r: Array) -> Array:
+        """B' r."""
+        return np.asarray(self.T @ r)
+
+    def norms_sq(self, w: Array) -> Array:
+        """sum_i w_i b_ij^2."""
+        out = np.empty(len(self.T))
+        step = max(1, BLOCK // max(1, self.T.shape[1]))
+        for start in range(0, len(self.T), step):
+            block = self.T[start : start + step]
+            out[start : start + step] = (block * block) @ w
+        return out
+
+    def gram(self, w: Array) -> Array:
+        """By symmetric updates: blocks of the columns times sqrt(w) that stay in cache."""
+        side, n = self.T.shape
+        root, H = np.sqrt(w), np.zeros((side, side))
+        step = max(512, BLOCK // max(1, side))
+        for start in range(0, n, step):
+            block = self.T[:, start : start + step] * root[start : start + step]
+            H += block @ block.T
+        return H
+
+    def cross_gram(self, w: Array, new: Places) -> Array:
+        """Rows of B' diag(w) B."""
+        return np.asarray((self.T[new] * w) @ self.T.T)
+
+    def sweeps(
+        self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
+        most: float, goal: float,
+    ) -> tuple[float, float]:  # fmt: skip
+        """Sweeps over the rows of T."""
+        from dualgap.kernels.coordinate import dense_sweeps
+
+        return dense_sweeps(self.T, w, r, x, h, l1, l2, most, goal)
+
+
+class SparseColumns(Columns):
+    """Compressed columns, and a constant one at the end if ``constant`` is not 0."""
+
+    def __init__(self, at: Places, B: Any, constant: float) -> None:
+        self.at, self.B, self.constant = at, B, constant
+        border = B.shape[0] if constant else 0
+        self.nonzeros = int(B.nnz) + border
+        rows = np.bincount(B.indices, minlength=B.shape[0]) + (1 if constant else 0)
+        self.gram_sweeps = float((rows.astype(float) ** 2).sum()) / max(4.0 * self.nonzeros, 1.0)
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        rows = self.B.tocsr()
+        rows.sort_indices()
+        return rows
+
+    def matvec(self, x: Array) -> Array:
+        """B x."""
+        if self.constant:
+            return np.asarray(self.B @ x[:-1] + self.constant * x[-1])
+        return np.asarray(self.B @ x)
+
+    def rmatvec(self, r: Array) -> Array:
+        """B' r."""
+        u = np.asarray(self.B.T @ r)
+        return np.append(u, self.constant * r.sum()) if self.constant else u
+
+    def norms_sq(self, w: Array) -> Array:
+        """sum_i w_i b_ij^2."""
+        squares = sp.csc_array((self.B.data**2, self.B.indices, self.B.indptr), shape=self.B.shape)
+        out = np.asarray(squares.T @ w)
+        return np.append(out, self.constant**2 * w.sum()) if self.constant else out
+
+    def gram(self, w: Array) -> Array:
+        """Row by row into a dense matrix."""
+        from dualgap.kernels.coordinate import csr_gram
+
+        B, side = self._by_rows, self.at.size
+        H = np.zeros((side, side))
+        csr_gram(B.data, B.indices, B.indptr, self.constant, w, H)
+        return _both_triangles(H)
+
+    def sweeps(
+        self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
+        most: float, goal: float,
+    ) -> tuple[float, float]:  # fmt: skip
+        """Sweeps over the compressed columns."""
+        from dualgap.kernels.coordinate import csc_sweeps
+
+        B = self.B
+        return csc_sweeps(
+            B.data, B.indices, B.indptr, self.constant, w, r, x, h, l1, l2, most, goal
+        )
+
+
+def sparse_columns(at: Places, B: Any, constant: float) -> Columns:
+    """The columns B (CSC) with the constant one, or dense ones if there is little to skip."""
+    B = B.astype(np.float64, copy=False)
+    if B.nnz <= DENSE_ENOUGH * B.shape[0] * B.shape[1]:
+        return SparseColumns(at, B, constant)
+    T = np.empty((at.size, B.shape[0]))
+    T[: B.shape[1]] = B.T.toarray()
+    T[B.shape[1] :] = constant
+    return DenseColumns(at, T)
+
+
+def _both_triangles(lower: Array) -> Array:
+    """A symmetric matrix, C-ordered, from its lower triangle (the upper holds zeros)."""
+    H = np.add(lower, lower.T, order="C")
+    H[np.diag_indices_from(H)] *= 0.5
+    return H

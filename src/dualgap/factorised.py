@@ -1,0 +1,150 @@
+"""Factorisations of H = A'WA + diag(l2), W = diag(w): what a Newton step solves with.
+
+By columns (d <= n): the Gram matrix A'WA + diag(l2), d x d, Cholesky.
+By rows (n < d, every coordinate but a trailing free one has l2_j > 0): with E = diag(l2) on these
+and S = A E^(-1/2), Woodbury's identity
+
+    (A'WA + E)^(-1) = E^(-1) - E^(-1) A' W^(1/2) (I + W^(1/2) S S' W^(1/2))^(-1) W^(1/2) A E^(-1)
+
+needs only the n x n matrix S S', which does not depend on w and is kept. An intercept is bordered.
+
+They precondition conjugate gradients and may be of another point's W: nothing rests on them but
+speed. Where H is singular a multiple of its diagonal is added.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.linalg.lapack
+
+from dualgap._types import Array
+from dualgap.designs import Design
+from dualgap.designs._base import BLAS3_GAIN
+
+LARGEST_SIDE = 4096
+"""Of a factorised matrix (128 MiB)."""
+CALL = 1e5
+"""Multiplications that a pass costs before it has begun."""
+
+
+def by_columns(design: Design) -> bool:
+    """Whether the smaller matrix is the one by columns."""
+    return design.shape[1] <= design.shape[0]
+
+
+def cost(design: Design, l2: Array, *, outer_known: bool = False) -> float:
+    """What `HessianFactor` costs, in passes (a pass: one product with A, one with A'); may be inf.
+
+    A rule of thumb in multiplications that never reads a clock: the same data, the same choice.
+    """
+    n, d = design.shape
+    side = min(n, d)
+    if side > LARGEST_SIDE or not (by_columns(design) or _rows_do(l2)):
+        return np.inf
+    work = side**3 / 3.0 / BLAS3_GAIN
+    if not outer_known:
+        work += design.gram_multiplications(by_columns(design))
+    return float(work / (2.0 * design.nonzeros + CALL))
+
+
+def _rows_do(l2: Array) -> bool:
+    return bool((l2[:-1] > 0).all())
+
+
+class HessianFactor:
+    """An (approximate) inverse of A'WA + diag(l2).
+
+    Parameters
+    ----------
+    design : Design
+    w : array of shape (n,)
+        The diagonal of W, >= 0.
+    l2 : array of shape (d,)
+    outer : array of shape (n, n), optional
+        S S' of an earlier factorisation by rows.
+    """
+
+    def __init__(self, design: Design, w: Array, l2: Array, outer: Array | None = None) -> None:
+        self.design, self.l2 = design, l2
+        self.columns = by_columns(design)
+        self.outer = outer
+        if self.columns:
+            G = _gram(design, w)
+            G[np.diag_indices_from(G)] += l2
+            self.cholesky = _cholesky(G)
+            return
+        self.bordered = not l2[-1] > 0
+        self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
+        self.root = np.sqrt(w)
+        if self.outer is None:
+            self.outer = design.outer(self.inverse_l2)
+        M = self.root[:, None] * self.outer * self.root
+        M[np.diag_indices_from(M)] += 1.0
+        self.cholesky = _cholesky(M)
+        if self.bordered:
+            # H = [[K, h], [h', k]] with the free coordinate last: its Schur complement.
+            e = np.zeros(l2.size)
+            e[-1] = 1.0
+            border = design.rmatvec(w * design.matvec(e))
+            self.h = border.copy()
+            self.h[-1] = 0.0
+            self.Kh = self._penalised(self.h)
+            self.schur = max(
+                float(border[-1] - self.h @ self.Kh), 1e-15 * float(border[-1]), 1e-300
+            )
+
+    def solve(self, r: Array) -> Array:
+        """H^(-1) r."""
+        if self.columns:
+            return _solve(self.cholesky, r)
+        out = self._penalised(r)
+        if self.bordered:
+            last = (float(r[-1]) - float(self.h @ out)) / self.schur
+            out -= last * self.Kh
+            out[-1] = last
+        return out
+
+    def _penalised(self, r: Array) -> Array:
+        """Woodbury's identity on the penalised coordinates."""
+        scaled = self.inverse_l2 * r
+        inner = _solve(self.cholesky, self.root * self.design.matvec(scaled))
+        return np.asarray(scaled - self.inverse_l2 * self.design.rmatvec(self.root * inner))
+
+    @property
+    def passes(self) -> float:
+        """Passes over the data of one `solve`."""
+        return 0.0 if self.columns else 1.0
+
+
+def _gram(design: Design, w: Array) -> Array:
+    """A'WA, in the lower triangle at least."""
+    rows = design.rows() if design.is_sparse else None
+    if rows is None:
+        return design.gram(w)
+    from dualgap.kernels.gram import gram_csr
+
+    G = np.zeros((design.shape[1], design.shape[1]))
+    gram_csr(rows.data, rows.indices, rows.indptr, rows.constant, w, G)
+    return G
+
+
+def _cholesky(G: Array) -> Any:
+    """The factor of G at unit diagonal, shifted until it exists; and the units."""
+    diagonal = np.diag(G).copy()
+    unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    G *= unit * unit[:, None]
+    shift = 0.0
+    while True:
+        shifted = G.copy(order="F") if shift == 0.0 else G + shift * np.eye(len(G))
+        factor, info = scipy.linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)
+        if info == 0:
+            return factor, unit
+        shift = max(100.0 * shift, 1e-14 * len(G))
+
+
+def _solve(cholesky: Any, r: Array) -> Array:
+    factor, unit = cholesky
+    return np.asarray(unit * scipy.linalg.lapack.dpotrs(factor, unit * r, lower=1)[0])

@@ -1,0 +1,198 @@
+"""Cyclic coordinate descent on a quadratic model of the loss; what gathers columns for it.
+
+The model in the coordinates x of a working set, H = B' diag(w) B with B the set's columns:
+
+    m(x) = (1/2)(x - x0)'H(x - x0) + g0'(x - x0) + sum_j l1_j |x_j| + (l2_j/2) x_j^2
+
+One coordinate at a time, exactly:  x_j <- S(H_jj x_j - g_j, l1_j)/(H_jj + l2_j), g = grad of the
+smooth part. `gram_sweeps` carries g and needs H; the other two carry r = r0 + diag(w) B (x - x0)
+and read the columns, g_j = b_j'r.
+
+A visit of coordinate j lowers m by at least (H_jj + l2_j) step^2/2; the sweeps stop once the
+largest (H_jj + l2_j) step^2 of a whole round is at most ``goal``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dualgap._jit import inlined, kernel
+from dualgap.kernels.scalar import Floats
+
+ACTIVE_SWEEPS = 8
+"""Sweeps over the nonzero coordinates between two over all."""
+
+
+@inlined
+def best_coordinate(x: float, g: float, h: float, l1: float, l2: float) -> float:
+    """The minimiser of (h/2)(t - x)^2 + g (t - x) + l1|t| + (l2/2)t^2 over t."""
+    if h + l2 <= 0.0:  # a column of zeros, where nothing but l1 has a say
+        return 0.0 if l1 > 0.0 else x
+    v = h * x - g
+    return (v - min(max(v, -l1), l1)) / (h + l2)
+
+
+@kernel
+def gram_sweeps(
+    H: Floats, g: Floats, x: Floats, l1: Floats, l2: Floats, most: int, goal: float
+) -> tuple[int, float]:
+    """At most ``most`` sweeps; x and g are overwritten.
+
+    Returns the sweeps, and what is held against ``goal``.
+    """
+    worst = 0.0
+    sweeps = 0
+    while sweeps < most:
+        sweeps += 1
+        worst = 0.0
+        for j in range(x.size):
+            h = H[j, j]
+            move = best_coordinate(x[j], g[j], h, l1[j], l2[j]) - x[j]
+            if move != 0.0:
+                x[j] += move
+                row = H[j]
+                for k in range(x.size):
+                    g[k] += move * row[k]
+                worst = max(worst, (h + l2[j]) * move * move)
+        if worst <= goal:
+            break
+    return sweeps, worst
+
+
+@kernel
+def dense_sweeps(
+    T: Floats,
+    w: Floats,
+    r: Floats,
+    x: Floats,
+    h: Floats,
+    l1: Floats,
+    l2: Floats,
+    most: float,
+    goal: float,
+) -> tuple[float, float]:
+    """Columns are the rows of T; x and r are overwritten.
+
+    Stops after ``most`` sweeps' worth of columns. Returns the sweeps, and what is held against
+    ``goal``.
+    """
+    n = r.size
+    visits = 0
+    worst = 0.0
+    rounds = 0
+    while visits < most * x.size:
+        everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
+        rounds += 1
+        worst = 0.0
+        for j in range(x.size):
+            if x[j] == 0.0 and not everywhere:
+                continue
+            visits += 1
+            column = T[j]
+            g = 0.0
+            for i in range(n):
+                g += column[i] * r[i]
+            move = best_coordinate(x[j], g, h[j], l1[j], l2[j]) - x[j]
+            if move != 0.0:
+                x[j] += move
+                for i in range(n):
+                    r[i] += move * w[i] * column[i]
+                worst = max(worst, (h[j] + l2[j]) * move * move)
+        if worst <= goal:
+            if everywhere:
+                break
+            rounds = 0
+    return visits / x.size, worst
+
+
+@kernel
+def csc_sweeps(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    constant: float,
+    w: Floats,
+    r: Floats,
+    x: Floats,
+    h: Floats,
+    l1: Floats,
+    l2: Floats,
+    most: float,
+    goal: float,
+) -> tuple[float, float]:
+    """As `dense_sweeps`, for compressed columns; the last one is ``constant`` if that is not 0."""
+    n = r.size
+    sparse = indptr.size - 1
+    visits = 0
+    budget = most * (indptr[sparse] + (n if constant != 0.0 else 0))
+    worst = 0.0
+    rounds = 0
+    while visits <= budget:
+        everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
+        rounds += 1
+        worst = 0.0
+        for j in range(x.size):
+            if x[j] == 0.0 and not everywhere:
+                continue
+            g = 0.0
+            if j < sparse:
+                start, stop = indptr[j], indptr[j + 1]
+                visits += stop - start
+                for p in range(start, stop):
+                    g += data[p] * r[np.uintp(indices[p])]
+            else:
+                visits += n
+                for i in range(n):
+                    g += r[i]
+                g *= constant
+            move = best_coordinate(x[j], g, h[j], l1[j], l2[j]) - x[j]
+            if move != 0.0:
+                x[j] += move
+                if j < sparse:
+                    for p in range(indptr[j], indptr[j + 1]):
+                        k = np.uintp(indices[p])
+                        r[k] += move * w[k] * data[p]
+                else:
+                    for i in range(n):
+                        r[i] += move * constant * w[i]
+                worst = max(worst, (h[j] + l2[j]) * move * move)
+        if worst <= goal:
+            if everywhere:
+                break
+            rounds = 0
+    size = indptr[sparse] + (n if constant != 0.0 else 0)
+    return visits / max(size, 1), worst
+
+
+@kernel
+def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H: Floats) -> None:
+    """Add B' diag(w) B to the lower triangle of H, row by row; indices ascend in every row."""
+    last = H.shape[0] - 1
+    for i in range(indptr.size - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        for p in range(start, stop):
+            a = w[i] * data[p]
+            row = H[np.uintp(indices[p])]
+            for other in range(start, p + 1):
+                row[np.uintp(indices[other])] += a * data[other]
+        if constant != 0.0:
+            a = w[i] * constant
+            row = H[last]
+            for p in range(start, stop):
+                row[np.uintp(indices[p])] += a * data[p]
+            row[last] += a * constant
+
+
+@kernel
+def gather_columns(A: Any, at: Any, new: Any, T: Floats) -> None:
+    """T[j] = A[:, at[j]] for the j in ``new``, a few rows of A at a time, which stay in cache."""
+    n = A.shape[0]
+    for start in range(0, n, 32):
+        stop = min(start + 32, n)
+        for k in range(new.size):
+            j = new[k]
+            place = at[j]
+            for i in range(start, stop):
+                T[j, i] = A[i, place]

@@ -1,0 +1,79 @@
+"""What a preconditioner is: a change of variables x = T w that nobody else sees.
+
+It makes of the user's problem an inner one in the variables w, with the same rows, targets, loss,
+weights and offset: P(T w) and D(y) have the same values in both, and the dual variables are the
+same. Algorithms run on the inner problem; points, certificates and snapshots are the user's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dualgap._types import Array
+from dualgap.problem import Problem
+from dualgap.state import State
+
+if TYPE_CHECKING:
+    from dualgap.algorithms import Algorithm
+
+
+class Change(ABC):
+    """One change of variables, kept in the state of a run: with it the run can go on bitwise."""
+
+    preconditioner: ClassVar[str]
+    """Whose change this is."""
+
+    @abstractmethod
+    def inner(self, problem: Problem) -> Problem:
+        """The problem in the new variables."""
+
+    @abstractmethod
+    def coefficients(self, problem: Problem, w: Array) -> Array:
+        """x = T w, without intercepts."""
+
+    @abstractmethod
+    def solve(self, problem: Problem, x: Array) -> Array:
+        """A w with T w = x, or as near as the new variables reach."""
+
+    def shift(self, x: Array) -> float | Array:
+        """The new intercept less the old one."""
+        return 0.0
+
+    def to_user(self, problem: Problem, inner: Problem, w: Array) -> Array:
+        """The user's point, its intercept coordinate last, of one in the new variables."""
+        coefficients, c = inner.split(w)
+        x = self.coefficients(problem, coefficients)
+        return problem.joined(x, c - self.shift(x) if problem.fit_intercept else 0.0)
+
+    def to_inner(self, problem: Problem, inner: Problem, x: Array) -> Array:
+        """The inverse of `to_user`."""
+        coefficients, c = problem.split(x)
+        w = self.solve(problem, coefficients)
+        return inner.joined(w, c + self.shift(coefficients) if problem.fit_intercept else 0.0)
+
+
+@dataclass(frozen=True)
+class Preconditioner(ABC):
+    """Base of the preconditioners."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that this change of variables does not fit, before any work."""
+
+    @abstractmethod
+    def begin(self, problem: Problem) -> Change:
+        """The change of variables that a run starts with; passes are counted in the constants."""
+
+    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+        """The options that an algorithm asked for by name should have in the new variables."""
+        return algorithm
+
+    def next_change(
+        self, problem: Problem, inner: Problem, algorithm: Algorithm, s: State
+    ) -> tuple[Change, State] | None:
+        """Other variables that the run should go on in, and from which state; None to stay."""
+        return None

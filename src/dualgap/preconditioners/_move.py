@@ -1,0 +1,47 @@
+"""Going on in other variables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dualgap.adaptation import known_curvature
+from dualgap.adaptation._base import observed_gap
+from dualgap.algorithms._batch import with_dual
+from dualgap.algorithms.ada_spdc import AdaSPDC
+from dualgap.preconditioners._base import Change
+from dualgap.preconditioners.whiten import ANCHORS, KEPT
+from dualgap.problem import Problem
+from dualgap.state import State
+
+
+def moved(
+    algorithm: AdaSPDC, problem: Problem, old: Problem, change: Change, s: State
+) -> tuple[Problem, State]:
+    """The inner problem of ``change`` and the run's state there: a new start from the same x.
+
+    The dual point is y = phi'(A x), v = A x: its lower bound comes with it. Costs a product.
+    """
+    assert s.change is not None and s.incumbent.x is not None
+    inner = change.inner(problem)
+    known = s.memory.get(ANCHORS, ())[: KEPT - 1]
+    x, best, *then = (
+        change.to_inner(problem, inner, s.change.to_user(problem, old, point))
+        for point in (s.x, s.incumbent.x, *(point for point, _ in known))
+    )
+    anchors = ((x, s.z), *zip(then, (z for _, z in known), strict=True))
+    y = problem.loss.grad(s.z, problem.b)
+    Lam = algorithm.sampler(inner).R ** 2
+    assert inner.curvature is not None
+    Delta = known_curvature(inner, inner.curvature)
+    memory = {k: s.memory[k] for k in ("rule", "rollbacks") if k in s.memory}
+    new = replace(
+        s, x=x, xt=x, y=y, v=s.z, u=inner.adjoint(y), Lam=Lam, Delta=Delta, change=change,
+        steps=algorithm.steps(inner, Lam, Delta),
+        primal=inner.primal(x, s.z), check_passes=s.check_passes + 1,
+        incumbent=replace(s.incumbent, x=best),
+    )  # fmt: skip
+    new = with_dual(inner, new)
+    memory |= algorithm.adapt.begin(inner, new)
+    new = replace(new, memory=memory)
+    history = ((new.passes, observed_gap(new)),)
+    return inner, replace(new, memory={**memory, "history": history, ANCHORS: anchors})

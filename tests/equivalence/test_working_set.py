@@ -1,0 +1,274 @@
+"""Working sets: the optimum that others find, KKT, P that never rises, resumed bit by bit."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import ElasticNet, Lasso
+
+import dualgap
+from dualgap import Problem, Status
+from dualgap.algorithms import WorkingSet, working_set
+from dualgap.losses import LOSSES
+
+from .test_resume import assert_same_state
+
+SCALAR = [name for name, loss in LOSSES.items() if not loss.is_vector]
+PENALTIES = {
+    "lasso": {"l1": 0.03},
+    "elastic net": {"l1": 0.03, "l2": 1e-3},
+    "l2": {"l2": 0.02},
+}
+STORAGE = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "float32": lambda A: A.astype(np.float32),
+    "csr float32": lambda A: sp.csr_array(A.astype(np.float32)),
+}
+each_loss = pytest.mark.parametrize("loss", SCALAR)
+each_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
+WAYS = {
+    "gram": {"CHEAP_GRAM": 1e9},
+    "columns": {"CHEAP_GRAM": 0.0, "GRAM_SIDE": 0},
+    "few at a time": {"FIRST": 1},
+}
+
+
+@pytest.fixture(params=WAYS, ids=WAYS)
+def way(request, monkeypatch):
+    """Each way to minimise the model, whatever the sizes would choose; and sets that grow."""
+    for name, value in WAYS[request.param].items():
+        monkeypatch.setattr(working_set, name, value)
+    return request.param
+
+
+def data(loss, n=60, d=25, seed=0, density=0.5):
+    """Correlated columns of different lengths, half of the entries 0; holds in 32 bits."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, d)) + 0.5 * rng.standard_normal((n, 1))
+    A *= (rng.random((n, d)) < density) * np.geomspace(0.3, 3.0, d)
+    A = A.astype(np.float32).astype(np.float64)
+    signal = A[:, ::3] @ rng.standard_normal(A[:, ::3].shape[1]) + rng.standard_normal(n)
+    if loss in ("squared", "huber"):
+        return A, signal
+    return A, np.where(signal + rng.standard_normal(n) > 0, 1.0, -1.0)
+
+
+def everything(n, d):
+    rng = np.random.default_rng(5)
+    weights = rng.uniform(0.5, 2.0, d)
+    weights[[1, 4]] = 0.0
+    w = rng.uniform(0.0, 2.0, n)
+    w[3] = 0.0
+    return {
+        "fit_intercept": True,
+        "sample_weight": w,
+        "offset": 0.3 * rng.standard_normal(n),
+        "penalty_weights": weights,
+    }
+
+
+def solved(problem, tol=1e-9, **options):
+    """Certified to tol, with the certificate repeated from the data, and P never rising."""
+    result = problem.solve(algorithm="working-set", tol=tol, max_passes=3000, **options)
+    assert result.status is Status.CONVERGED, result
+    assert result.certificate.relative_gap <= tol
+    P = result.trace.primal
+    assert (np.diff(P) <= 4e-15 * P[:-1]).all()
+    assert np.isfinite(P).all()
+    return result
+
+
+def assert_kkt(problem, result, atol):
+    """-A'Q phi'(z) - l2 x is l1 sign(x) where x != 0, and within l1 elsewhere."""
+    x = problem.join(result.x, result.intercept)
+    g = problem.regularizer
+    s = -problem.adjoint(problem.loss.grad(problem.predict(x), problem.b)) - g.l2 * x
+    wrong = np.where(x != 0, np.abs(s - g.l1 * np.sign(x)), np.maximum(np.abs(s) - g.l1, 0.0))
+    assert wrong.max() <= atol
+
+
+# ---- the optimum ----
+
+
+@each_loss
+@each_penalty
+@pytest.mark.parametrize("more", [False, True], ids=["", "everything"])
+def test_the_same_optimum_as_a_primal_dual_method(loss, penalty, more, way):
+    A, b = data(loss)
+    options = everything(*A.shape) if more else {}
+    ours = solved(Problem(A, b, loss=loss, **penalty, **options))
+    other = Problem(A, b, loss=loss, **penalty, **options)
+    theirs = other.solve(algorithm="adf-bpd", tol=1e-7, max_passes=30000)
+    assert theirs.certificate.certified
+    low = max(ours.certificate.dual, theirs.certificate.dual)
+    assert low <= min(ours.certificate.primal, theirs.certificate.primal) * (1 + 1e-13)
+    again = dualgap.certify(
+        A, b, ours.x, ours.y, loss=loss, **penalty,
+        **{"intercept": ours.intercept, **options},
+    )  # fmt: skip
+    assert again == ours.certificate
+
+
+@each_loss
+@pytest.mark.parametrize("penalty", ["lasso", "elastic net"])
+def test_optimality_conditions(loss, penalty, way):
+    A, b = data(loss)
+    problem = Problem(A, b, loss=loss, **PENALTIES[penalty])
+    result = solved(problem, tol=1e-11)
+    assert 0 < np.count_nonzero(result.x) < A.shape[1]
+    assert_kkt(problem, result, atol=3e-5 * problem.l1)
+
+
+@pytest.mark.parametrize("shape", [(200, 15), (20, 150)], ids=["n > d", "n < d"])
+@pytest.mark.parametrize("storage", STORAGE.values(), ids=STORAGE)
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["", "intercept"])
+@pytest.mark.parametrize("l2", [0.0, 0.01])
+def test_scikit_learn_in_every_layout(shape, storage, fit_intercept, l2):
+    A, b = data("squared", *shape, density=0.3)
+    l1 = 0.05
+    options = {"fit_intercept": fit_intercept, "tol": 1e-14, "max_iter": 100000}
+    if l2:
+        model = ElasticNet(alpha=l1 + l2, l1_ratio=l1 / (l1 + l2), **options)
+    else:
+        model = Lasso(alpha=l1, **options)
+    model.fit(A, b)
+    problem = Problem(storage(A), b, l1=l1, l2=l2, fit_intercept=fit_intercept)
+    ours = solved(problem)
+    theirs = problem.certify(model.coef_, intercept=float(model.intercept_))
+    assert ours.certificate.dual <= theirs.primal * (1 + 1e-12)
+    assert theirs.primal - ours.certificate.primal >= -1e-9 * theirs.primal
+    np.testing.assert_allclose(ours.x, model.coef_, atol=2e-5)
+    assert ours.intercept == pytest.approx(float(model.intercept_), abs=2e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+@pytest.mark.parametrize("fit_intercept", [False, True], ids=["", "intercept"])
+def test_layouts_agree(loss, fit_intercept, way):
+    A, b = data(loss, density=0.2)
+    options = {"loss": loss, "l1": 0.02, "l2": 1e-4, "fit_intercept": fit_intercept}
+    runs = [solved(Problem(store(A), b, **options), tol=1e-10) for store in STORAGE.values()]
+    for run in runs[1:]:
+        assert run.certificate.primal == pytest.approx(runs[0].certificate.primal, rel=1e-9)
+        assert ((run.x != 0) == (runs[0].x != 0)).all()
+
+
+def test_what_the_gap_rules_out_is_zero():
+    """|u_j| + |a_j| sqrt(2 gap/gamma) < l1 proves x*_j = 0; and there it is 0."""
+    A, b = data("squared", n=50, d=300)
+    problem = Problem(A, b, l1=0.5)
+    fine = solved(problem, tol=1e-12)
+    rough = problem.solve(algorithm="working-set", tol=1e-5)
+    s = problem.adjoint(rough.y)
+    scale = min(1.0, problem.l1 / np.abs(s).max())
+    gap = problem.certify(rough.x, scale * rough.y).gap
+    out = np.abs(scale * s) + problem.column_norms * np.sqrt(2.0 * gap) < problem.l1
+    assert out.sum() > 100
+    assert not fine.x[out].any()
+
+
+# ---- edges ----
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("l2", [0.0, 1e-3])
+@pytest.mark.parametrize("first", [1, 64])
+def test_duplicate_zero_and_constant_columns(loss, l2, first, monkeypatch):
+    monkeypatch.setattr(working_set, "FIRST", first)
+    A, b = data(loss, d=8)
+    n = len(b)
+    A = np.column_stack((A, A, -A[:, :3], np.zeros(n), np.ones(n), 1e6 * A[:, 0]))
+    x0 = np.ones(A.shape[1])  # also where the column is zero
+    problem = Problem(A, b, loss=loss, l1=0.02, l2=l2, fit_intercept=True)
+    cold, warm = solved(problem), solved(problem, x0=x0)
+    assert warm.x[19] == cold.x[19] == 0.0
+    assert warm.certificate.primal == pytest.approx(cold.certificate.primal, rel=2e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (9, 1)])
+def test_one_row_one_column(loss, shape):
+    A, b = data(loss, *shape, density=1.0)
+    problem = Problem(A, b, loss=loss, l1=0.01)
+    assert_kkt(problem, solved(problem, tol=1e-11), atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_largest_useful_l1(loss):
+    A, b = data(loss)
+    zero = Problem(A, b, loss=loss)
+    largest = np.abs(zero.adjoint(zero.loss.grad(np.zeros(len(b)), zero.b))).max()
+    assert not solved(Problem(A, b, loss=loss, l1=1.001 * largest)).x.any()
+    assert solved(Problem(A, b, loss=loss, l1=0.99 * largest)).x.any()
+
+
+def test_all_data_zero():
+    assert not solved(Problem(np.zeros((4, 3)), np.arange(4.0), l1=0.1)).x.any()
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_units_do_not_matter(loss):
+    """Columns times 10^k with strengths to match: the same problem."""
+    A, b = data(loss)
+    units = 10.0 ** np.random.default_rng(0).integers(-5, 6, A.shape[1])
+    plain = solved(Problem(A, b, loss=loss, l1=0.02))
+    scaled = solved(Problem(A * units, b, loss=loss, l1=0.02, penalty_weights=units))
+    np.testing.assert_allclose(scaled.x * units, plain.x, atol=1e-4)
+    assert scaled.state.t <= plain.state.t + 2
+
+
+def test_losses_of_several_predictions_are_refused():
+    A, _ = data("squared")
+    problem = Problem(A, np.arange(60) % 3, loss="multinomial", l1=0.1)
+    with pytest.raises(ValueError, match="no kernel for loss='multinomial'"):
+        problem.solve(algorithm="working-set")
+
+
+# ---- warm, and resumed ----
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_warm_start_is_cheap(loss):
+    A, b = data(loss, n=200, d=400)
+    cold = solved(Problem(A, b, loss=loss, l1=0.05), tol=1e-6)
+    warm = solved(Problem(A, b, loss=loss, l1=0.05), tol=1e-6, x0=cold.x)
+    assert warm.state.t <= 1 < cold.state.t
+    near = solved(Problem(A, b, loss=loss, l1=0.049), tol=1e-6, x0=cold.x)
+    afar = solved(Problem(A, b, loss=loss, l1=0.049), tol=1e-6)
+    assert near.passes < afar.passes
+
+
+@each_loss
+@pytest.mark.parametrize("penalty", ["lasso", "elastic net"])
+@pytest.mark.parametrize("more", [False, True], ids=["", "everything"])
+def test_two_parts_are_one_run(loss, penalty, more, way):
+    A, b = data(loss)
+    options = {"loss": loss, **PENALTIES[penalty], **(everything(*A.shape) if more else {})}
+    algorithm = WorkingSet()
+    problem = Problem(A, b, **options)
+    path = [algorithm.start(problem, None, None).state]
+    for _ in range(4):
+        path.append(algorithm.step(problem, path[-1]))
+    for cut in range(1, 4):
+        fresh = Problem(A, b, **options)  # has gathered no columns yet
+        state = pickle.loads(pickle.dumps(path[cut]))
+        before = pickle.dumps(state)
+        for expected in path[cut + 1 :]:
+            state = algorithm.step(fresh, state)
+            assert_same_state(state, expected)
+        assert pickle.dumps(path[cut]) == before
+    run = problem.solve(algorithm="working-set", tol=1e-300, max_passes=2.0)
+    by_hand = path[min(run.state.t, 4)]
+    if run.state.t <= 4:
+        assert_same_state(dataclasses.replace(by_hand, incumbent=run.state.incumbent), run.state)
+
+
+def test_the_callers_data_are_left_alone():
+    A, b = data("logistic")
+    kept = A.copy(), b.copy()
+    solved(Problem(A, b, loss="logistic", l1=0.02))
+    assert (A == kept[0]).all() and (b == kept[1]).all()
