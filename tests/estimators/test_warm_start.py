@@ -12,8 +12,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 MODELS = [
     (dualgap.Ridge(tol=1e-14, solver="bpd"), None),
     (dualgap.Ridge(tol=1e-20, solver="ada-spdc", random_state=3), None),
-    (dualgap.ElasticNet(0.1, tol=1e-20), None),
-    (dualgap.LogisticRegression(tol=1e-12), 2),
+    (dualgap.ElasticNet(0.1, tol=1e-20, solver="adf-bpd"), None),
+    (dualgap.LogisticRegression(tol=1e-12, solver="agd"), 2),
     (dualgap.LogisticRegression(tol=1e-12, l1_ratio=0.5), 3),
     (dualgap.LogisticRegression(tol=1e-12, solver="saga"), 3),
     (dualgap.LinearSVC(tol=1e-12), 3),
@@ -30,6 +30,30 @@ def test_continuing_is_one_long_run(model, classes):
     parts = type(model)(**{**params, "max_iter": 20, "warm_start": True}).fit(X, y)
     assert not np.array_equal(parts.coef_, whole.coef_)
     parts.fit(X, y)
+    assert np.array_equal(parts.coef_, whole.coef_)
+    assert np.array_equal(parts.intercept_, whole.intercept_)
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [
+        (dualgap.Ridge(tol=1e-12), None),
+        (dualgap.Lasso(0.01, tol=1e-12), None),
+        (dualgap.LogisticRegression(tol=1e-12), 2),
+        (dualgap.LogisticRegression(tol=1e-12), 3),
+        (dualgap.LogisticRegression(l1_ratio=1.0, tol=1e-12), 2),
+    ],
+)
+def test_small_parts_end_where_one_run_does(model, classes):
+    """Solvers whose steps are several passes: part by part until the end."""
+    X, y, _ = regression()
+    y = y if classes is None else labels(classes)
+    whole = type(model)(**model.get_params()).fit(X, y)
+    parts = type(model)(**{**model.get_params(), "max_iter": 1, "warm_start": True}).fit(X, y)
+    assert not parts.status_.converged
+    for _ in range(20):
+        parts.fit(X, y)
+    assert parts.status_.converged
     assert np.array_equal(parts.coef_, whole.coef_)
     assert np.array_equal(parts.intercept_, whole.intercept_)
 

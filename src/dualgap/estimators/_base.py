@@ -24,7 +24,7 @@ from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
-from dualgap.estimators._solvers import algorithm_for
+from dualgap.estimators._solvers import algorithm_for, kind_of
 from dualgap.estimators._stopping import BestScore
 from dualgap.paths import joined
 from dualgap.problem import Problem
@@ -115,7 +115,6 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         problem: Problem,
         *,
         part: int = 0,
-        multinomial: bool = False,
         watch: Callable[[Snapshot], bool | None] | None = None,
         stop: BestScore | None = None,
         start: tuple[Any, Any] | None = None,
@@ -125,7 +124,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         ``part`` numbers the problems of one fit (targets, classes). ``start`` are points (x, y)
         to begin at.
         """
-        algorithm = algorithm_for(self.solver, multinomial=multinomial)
+        algorithm = algorithm_for(self.solver, kind_of(problem))
         identity = (
             self.__dict__.get("_data_key"),
             (problem.l1, problem.l2, problem.loss, problem.fit_intercept),

@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from dualgap._types import Array
 from dualgap.estimators._base import DEFAULT_PASSES
-from dualgap.estimators._solvers import algorithm_for
+from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.paths import walk
 from dualgap.problem import Problem
 
@@ -41,10 +41,10 @@ class Walked(NamedTuple):
     passes: list[float]
 
 
-def solve_options(owner: Any, *, multinomial: bool = False) -> dict[str, Any]:
+def solve_options(owner: Any, kind: Kind) -> dict[str, Any]:
     """What `Problem.solve` gets for every point."""
     return {
-        "algorithm": algorithm_for(owner.solver, multinomial=multinomial),
+        "algorithm": algorithm_for(owner.solver, kind),
         "tol": max(float(owner.tol), float(np.finfo(float).tiny)),
         "max_passes": DEFAULT_PASSES if owner.max_iter is None else owner.max_iter,
         "random_state": owner._seed(),

@@ -1,16 +1,18 @@
 """The ``solver`` parameter: our algorithms by name, and scikit-learn's names.
 
-``"auto"`` chooses. Of scikit-learn's names, ``"saga"`` is one of ours too; the others name solvers
-that this library does not have, and stand for ``"auto"``: the objective, and with it the answer,
-is the same (``"liblinear"`` penalises the intercept, which `LogisticRegression` respects).
+``"auto"`` chooses, as `solve` does. Of scikit-learn's names, ``"saga"`` is one of ours too; the
+others name solvers that this library does not have, and stand for ``"auto"``: the objective, and
+with it the answer, is the same (``"liblinear"`` penalises the intercept, which
+`LogisticRegression` respects).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS, Algorithm
+from dualgap.problem import Problem
 
 STAND_FOR_AUTO = (
     "cholesky",
@@ -35,12 +37,30 @@ FOR_MULTINOMIAL = (
     "adf-spdc",
     "saga",
     "svrg",
+    "newton",
 )
 """What can be run on a loss without dual prox."""
 
 
-def algorithm_for(solver: Any, *, multinomial: bool = False) -> str | Algorithm:
-    """What `solve` is to run for this ``solver``."""
+class Kind(NamedTuple):
+    """What decides whether a solver fits."""
+
+    l1: bool = False
+    """There is an l1 penalty."""
+    l2_everywhere: bool = False
+    """Every coordinate has l2: no free intercept."""
+    multinomial: bool = False
+    """More than two classes."""
+
+
+def kind_of(problem: Problem) -> Kind:
+    """Of a problem."""
+    g = problem.regularizer
+    return Kind(g.has_l1, g.strong_convexity > 0.0, problem.loss.is_vector)
+
+
+def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
+    """What `solve` is to run for this ``solver``; one that does not fit is refused."""
     if isinstance(solver, Algorithm):
         name = solver.name
     elif isinstance(solver, str):
@@ -49,14 +69,28 @@ def algorithm_for(solver: Any, *, multinomial: bool = False) -> str | Algorithm:
         name = lookup("solver", solver, known)
     else:
         raise TypeError(f"solver must be a name or a dualgap algorithm, got {solver!r}.")
-    if multinomial and name not in FOR_MULTINOMIAL:
-        fits = ", ".join(repr(fit) for fit in FOR_MULTINOMIAL)
-        raise ValueError(
-            f"solver={name!r} does not fit the multinomial loss (there are more than two "
-            f"classes): it needs a dual prox or kernel that this loss does not have. "
-            f"Solvers that fit: {fits}."
-        )
+    reason = misfit(name, kind)
+    if reason is not None:
+        fits = ", ".join(repr(n) for n in ("auto", *ALGORITHMS) if misfit(n, kind) is None)
+        raise ValueError(f"solver={name!r} {reason}. Solvers that fit: {fits}.")
     return solver if isinstance(solver, Algorithm) else name
+
+
+def misfit(name: str, kind: Kind) -> str | None:
+    """Why this solver cannot be run on problems of this kind; None if it can."""
+    if kind.multinomial and name not in FOR_MULTINOMIAL:
+        return (
+            "does not fit the multinomial loss (there are more than two classes): it needs a dual "
+            "prox or kernel that this loss does not have"
+        )
+    if name == "newton" and kind.l1:
+        return "does not fit a penalty with l1, which has no second derivative"
+    if name == "sdca" and not kind.l2_everywhere:
+        return (
+            "needs an l2 penalty on every coefficient, and on the intercept too "
+            "(fit_intercept=False leaves it out)"
+        )
+    return None
 
 
 def fits_multinomial(solver: Any) -> bool:

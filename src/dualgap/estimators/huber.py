@@ -16,7 +16,7 @@ from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution
 from dualgap.estimators._callbacks import Tasks, with_callbacks
 from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
-from dualgap.estimators._solvers import algorithm_for
+from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.losses import Huber
 from dualgap.problem import Problem
 from dualgap.trace import Trace
@@ -130,7 +130,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self._remember(X, y, weights)
         base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
         total = check.total_weight(weights, X.shape[0])
-        algorithm = algorithm_for(self.solver)
+        kind = Kind(l2_everywhere=alpha > 0.0 and not self.fit_intercept)
+        algorithm = algorithm_for(self.solver, kind)
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
         search = JointSearch(
             base,

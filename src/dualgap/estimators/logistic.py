@@ -201,7 +201,6 @@ class LogisticRegression(LinearClassifier, Certified):
         problem = logistic_problem(self, X, labels, weights, C=C, ratio=ratio)
         solution = self._solve(
             problem,
-            multinomial=labels.classes.size > 2,
             watch=self._watch(tasks),
             stop=stop,
         )

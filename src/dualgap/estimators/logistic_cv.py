@@ -29,7 +29,13 @@ from dualgap.estimators._folds import (
     walk_along,
     warn_of,
 )
-from dualgap.estimators.logistic import PENALTIES, LogisticRegression, logistic_problem
+from dualgap.estimators._solvers import Kind
+from dualgap.estimators.logistic import (
+    PENALTIES,
+    LogisticRegression,
+    logistic_problem,
+    penalises_intercept,
+)
 from dualgap.estimators.regression_cv import strengths
 
 
@@ -176,7 +182,9 @@ class LogisticRegressionCV(LogisticRegression):
         if by_class is not None:
             total = by_class[labels.codes] * (1.0 if weights is None else weights)
         data = X.tocsr() if hasattr(X, "tocsr") else X
-        options = solve_options(self, multinomial=labels.classes.size > 2)
+        free = self.fit_intercept and not penalises_intercept(self)
+        kind = Kind(max(ratios) > 0.0, max(ratios) < 1.0 and not free, labels.classes.size > 2)
+        options = solve_options(self, kind)
         shared = (data, y, labels, total, scored, self._scorer(), self, Cs, options)
         done = in_parallel(
             self,

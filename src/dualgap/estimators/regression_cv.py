@@ -26,6 +26,7 @@ from dualgap.estimators._folds import (
     warn_of,
 )
 from dualgap.estimators._linear import LinearRegressor
+from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import ElasticNet, Lasso
 from dualgap.paths import lambda_grid
 from dualgap.problem import Problem
@@ -164,7 +165,10 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         routed = split_params(self, sample_weight, params)
         splits = {} if routed is None else routed.splitter.split
         folds = list(check_cv(self.cv).split(X, y, **splits))
-        shared = (bool(self.fit_intercept), solve_options(self))
+        weakest = min(float(grid.min()) for grid in grids)
+        strong = weakest > 0.0 and max(ratios) < 1.0 and not self.fit_intercept
+        kind = Kind(l1=max(ratios) > 0.0, l2_everywhere=strong)
+        shared = (bool(self.fit_intercept), solve_options(self, kind))
         data = X.tocsr() if hasattr(X, "tocsr") else X
         done = in_parallel(
             self,

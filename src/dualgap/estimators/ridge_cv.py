@@ -29,6 +29,7 @@ from dualgap.estimators._folds import (
     warn_of,
 )
 from dualgap.estimators._linear import LinearRegressor
+from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import Ridge
 from dualgap.estimators.regression_cv import strengths
 from dualgap.problem import Problem
@@ -222,7 +223,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
     ) -> None:
         folds = list(check_cv(self.cv).split(X, y, **splits))
         data = X.tocsr() if hasattr(X, "tocsr") else X
-        shared = (alphas, bool(self.fit_intercept), self._scorer(), scored, solve_options(self))
+        kind = Kind(l2_everywhere=float(alphas.min()) > 0.0 and not self.fit_intercept)
+        options = solve_options(self, kind)
+        shared = (alphas, bool(self.fit_intercept), self._scorer(), scored, options)
         done = in_parallel(
             self, _fold_scores, [(data, y, weights, train, test, *shared) for train, test in folds]
         )
