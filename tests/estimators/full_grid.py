@@ -14,7 +14,7 @@ import warnings
 
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from tests.estimators.grid import everything, prepare
+from tests.estimators.grid import everything, prepared
 
 
 def failures(model: object) -> tuple[int, list[str]]:
@@ -22,9 +22,8 @@ def failures(model: object) -> tuple[int, list[str]]:
     count, failed = 0, []
     for estimator, check in estimator_checks_generator(model):
         count += 1
-        prepare(estimator, check)
         try:
-            check(estimator)
+            check(prepared(estimator, check))
         except unittest.SkipTest:
             continue
         except Exception as error:

@@ -6,25 +6,29 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 import dualgap
-from dualgap.algorithms import ALGORITHMS, RANDOMISED, SDCA
+from dualgap.algorithms import ALGORITHMS, RANDOMISED, SDCA, WorkingSet
 
 SOLVERS = ("auto", *ALGORITHMS)
 PASSES = 100
 """Checks look at behaviour, not at certificates: a short run will do."""
-DRAWN = {cls.name for cls in (*RANDOMISED, SDCA)}
+OWN_WAYS = {cls.name for cls in (*RANDOMISED, SDCA, WorkingSet)}
+"""Solvers whose iterates depend on how the rows are written down."""
 
 
-def prepare(model: Any, check: Any) -> None:
-    """Run two fits that are to be compared to the end, where rows are drawn at random.
+def prepared(model: Any, check: Any) -> Any:
+    """The model for this check: two fits that are to be compared are run to the end.
 
-    Once a row has weight 2, once it is there twice: the same problem, and other rows are drawn.
-    (scikit-learn's own checks set parameters for single checks in the same way.)
+    Once a row has weight 2, once it is there twice: the same problem, but other rows are drawn, and
+    other sizes of working sets chosen. (scikit-learn's own checks set parameters for single checks
+    in the same way.)
     """
     name = getattr(check, "func", check).__name__
-    if name.startswith("check_sample_weight_equivalence") and model.solver in DRAWN:
-        model.set_params(tol=0.0, max_iter=40_000)
+    if name.startswith("check_sample_weight_equivalence") and model.solver in OWN_WAYS:
+        return clone(model).set_params(tol=1e-14, max_iter=200_000)
+    return model
 
 
 def penalties() -> list[Any]:
@@ -66,6 +70,8 @@ def fitting(model: Any, solver: str) -> dict[str, Any] | None:
     lasso = name == "Lasso" or getattr(model, "penalty", "") == "l1" or ratio == 1.0
     bare = getattr(model, "alpha", 1.0) == 0.0 or np.isinf(getattr(model, "C", 1.0))
     if solver == "newton" and (lasso or ratio > 0.0):
+        return None
+    if solver == "working-set" and bare:
         return None
     if solver == "sdca":  # l2 on every coordinate
         return None if lasso or bare else {"fit_intercept": name == "LinearSVC"}

@@ -25,6 +25,7 @@ PARAMETERS = [
     (dualgap.Ridge(positive=True), "positive=True asks for a constraint"),
     (dualgap.Ridge(solver="choleski"), "solver='choleski' is not known. Did you mean 'cholesky'"),
     (dualgap.Ridge(solver="sdca"), "needs an l2 penalty on every.*fit_intercept=False.*'newton'"),
+    (dualgap.Ridge(0.0, solver="working-set"), "needs a penalty.*'newton'"),
     (dualgap.Lasso(solver="newton"), "does not fit a penalty with l1.*'auto', 'bpd'"),
     (dualgap.ElasticNetCV(solver="newton"), "does not fit a penalty with l1"),
     (dualgap.RidgeCV(cv=3, solver="sdca"), "needs an l2 penalty on every"),

@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dualgap
-from tests.estimators.grid import PASSES, cross_validated, penalties, prepare
+from tests.estimators.grid import PASSES, cross_validated, penalties, prepared
 
 # The checks provoke warnings of their own (no convergence, columns as targets).
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -26,5 +26,4 @@ def test_penalties(estimator, check):
     [dualgap.LogisticRegression(solver=solver, max_iter=PASSES) for solver in FAMILIES]
 )
 def test_solvers(estimator, check):
-    prepare(estimator, check)
-    check(estimator)
+    check(prepared(estimator, check))

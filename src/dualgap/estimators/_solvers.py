@@ -51,12 +51,15 @@ class Kind(NamedTuple):
     """Every coordinate has l2: no free intercept."""
     multinomial: bool = False
     """More than two classes."""
+    penalised: bool = True
+    """There is a penalty."""
 
 
 def kind_of(problem: Problem) -> Kind:
     """Of a problem."""
     g = problem.regularizer
-    return Kind(g.has_l1, g.strong_convexity > 0.0, problem.loss.is_vector)
+    strong = g.strong_convexity > 0.0
+    return Kind(g.has_l1, strong, problem.loss.is_vector, g.has_l1 or g.has_l2)
 
 
 def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
@@ -85,6 +88,11 @@ def misfit(name: str, kind: Kind) -> str | None:
         )
     if name == "newton" and kind.l1:
         return "does not fit a penalty with l1, which has no second derivative"
+    if name == "working-set" and not kind.penalised:
+        return (
+            "needs a penalty: without one, and with more features than rows, there are many "
+            "minimisers, and it does not come to the one of least norm"
+        )
     if name == "sdca" and not kind.l2_everywhere:
         return (
             "needs an l2 penalty on every coefficient, and on the intercept too "

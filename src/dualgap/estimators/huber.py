@@ -131,7 +131,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
         total = check.total_weight(weights, X.shape[0])
         kind = Kind(l2_everywhere=alpha > 0.0 and not self.fit_intercept)
-        algorithm = algorithm_for(self.solver, kind)
+        algorithm = algorithm_for(self.solver, kind._replace(penalised=alpha > 0.0))
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
         search = JointSearch(
             base,

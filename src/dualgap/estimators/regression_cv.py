@@ -167,7 +167,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         folds = list(check_cv(self.cv).split(X, y, **splits))
         weakest = min(float(grid.min()) for grid in grids)
         strong = weakest > 0.0 and max(ratios) < 1.0 and not self.fit_intercept
-        kind = Kind(l1=max(ratios) > 0.0, l2_everywhere=strong)
+        kind = Kind(max(ratios) > 0.0, strong, penalised=weakest > 0.0)
         shared = (bool(self.fit_intercept), solve_options(self, kind))
         data = X.tocsr() if hasattr(X, "tocsr") else X
         done = in_parallel(
