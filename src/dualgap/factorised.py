@@ -65,14 +65,24 @@ class HessianFactor:
     l2 : array of shape (d,)
     outer : array of shape (n, n), optional
         S S' of an earlier factorisation by rows.
+    gram : array of shape (d, d), optional
+        A'WA of an earlier factorisation by columns.
     """
 
-    def __init__(self, design: Design, w: Array, l2: Array, outer: Array | None = None) -> None:
-        self.design, self.l2 = design, l2
+    def __init__(
+        self,
+        design: Design,
+        w: Array,
+        l2: Array,
+        outer: Array | None = None,
+        gram: Array | None = None,
+    ) -> None:
+        self.design, self.w, self.l2 = design, w, l2
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
-            G = _gram(design, w)
+            self.gram = _gram(design, w) if gram is None else gram
+            G = self.gram.copy()
             G[np.diag_indices_from(G)] += l2
             self.cholesky = _cholesky(G)
             return
@@ -95,6 +105,19 @@ class HessianFactor:
             self.schur = max(
                 float(border[-1] - self.h @ self.Kh), 1e-15 * float(border[-1]), 1e-300
             )
+
+    def with_strengths(self, l2: Array) -> HessianFactor:
+        """The factor for other l2 and the same W, where that is cheap; else this one."""
+        if np.array_equal(l2, self.l2):
+            return self
+        if self.columns:
+            return HessianFactor(self.design, self.w, l2, gram=self.gram)
+        on = self.l2 > 0
+        share = l2[on] / self.l2[on]
+        if not (share > 0).all() or np.ptp(share) > 1e-12 * share.max():
+            return self
+        assert self.outer is not None
+        return HessianFactor(self.design, self.w, l2, outer=self.outer / share[0])
 
     def solve(self, r: Array) -> Array:
         """H^(-1) r."""

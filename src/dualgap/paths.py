@@ -169,8 +169,10 @@ def walk(
     start: dict[str, Any] = {k: options.pop(k) for k in ("x0", "y0") if k in options}
     behind: list[_Stop] = []
     for l1, l2 in strengths:
-        here = problem.replace(l1=l1, l2=l2)
-        result = here.solve(**(_ahead(here, *behind) if behind else start), **options)
+        problem = problem.replace(l1=l1, l2=l2)
+        if behind:
+            start = {**_ahead(problem, *behind), "earlier": result.state}
+        result = problem.solve(**start, **options)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         behind = [*behind[-1:], _Stop(l1 + l2, joined(result, problem.fit_intercept), result.y)]

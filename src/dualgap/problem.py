@@ -191,8 +191,7 @@ class Problem:
             The attributes of these names.
         """
         inner = copy.copy(self)
-        for kept in ("column_means", "column_norms", "free_range"):
-            inner.__dict__.pop(kept, None)
+        inner.__dict__.pop("free_range", None)
         inner.base, inner.d = base, base.shape[1]
         inner.design = base
         if self.fit_intercept:
@@ -289,17 +288,15 @@ class Problem:
         """max(P(x), 1e-12 P(0)): the unit of `tol`."""
         return max(primal, 1e-12 * self.primal_at_zero)
 
-    @cached_property
+    @property
     def column_means(self) -> Array:
         """A'q, which turns a shift of y into a shift of A'Qy."""
-        self.constants.passes += 1
-        return self.design.rmatvec(self.q)
+        return self.constants.column_means
 
-    @cached_property
+    @property
     def column_norms(self) -> Array:
         """sqrt(sum_i q_i a_ij^2): A'Qy and A x are known to eps times these."""
-        self.constants.passes += 1
-        return np.sqrt(self.design.column_norms_sq(self.q))
+        return self.constants.column_norms
 
     @cached_property
     def free_range(self) -> Range:
@@ -328,6 +325,7 @@ class Problem:
         x0: Any = None,
         y0: Any = None,
         state: State | None = None,
+        earlier: State | None = None,
         random_state: int | None = None,
         n_threads: int | None = None,
         callback: Callable[[Snapshot], bool | None] | None = None,
@@ -349,6 +347,7 @@ class Problem:
             x0=x0,
             y0=y0,
             state=state,
+            earlier=earlier,
             random_state=random_state,
             n_threads=n_threads,
             callback=callback,
