@@ -26,13 +26,15 @@ from dualgap.designs._base import BLAS3_GAIN
 
 LARGEST_SIDE = 4096
 """Of a factorised matrix (128 MiB)."""
+MOST_CANCELLED = 1e-10
+"""Of Woodbury's difference, the least share that is left."""
 CALL = 1e5
 """Multiplications that a pass costs before it has begun."""
 
 
 def by_columns(design: Design) -> bool:
     """Whether the smaller matrix is the one by columns."""
-    return design.shape[1] <= design.shape[0]
+    return design.shape[1] <= design.shape[0] + 1
 
 
 def cost(design: Design, l2: Array, *, outer_known: bool = False) -> float:
@@ -91,7 +93,12 @@ class HessianFactor:
         self.root = np.sqrt(w)
         if self.outer is None:
             self.outer = design.outer(self.inverse_l2)
-        M = self.root[:, None] * self.outer * self.root
+        # E^(-1) less what is nearly E^(-1): with l2 below MOST_CANCELLED of what the data give, a
+        # larger l2 stands in for it. Conjugate gradients stay in the range of A', where the
+        # data's part of H outweighs both.
+        shift = max(1.0, MOST_CANCELLED * float(np.max(w * np.diag(self.outer), initial=0.0)))
+        self.inverse_l2 /= shift
+        M = self.root[:, None] * self.outer * self.root / shift
         M[np.diag_indices_from(M)] += 1.0
         self.cholesky = _cholesky(M)
         if self.bordered:
@@ -103,7 +110,7 @@ class HessianFactor:
             self.h[-1] = 0.0
             self.Kh = self._penalised(self.h)
             self.schur = max(
-                float(border[-1] - self.h @ self.Kh), 1e-15 * float(border[-1]), 1e-300
+                float(border[-1] - self.h @ self.Kh), MOST_CANCELLED * float(border[-1]), 1e-300
             )
 
     def with_strengths(self, l2: Array) -> HessianFactor:

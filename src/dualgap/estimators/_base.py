@@ -51,6 +51,7 @@ class Solution:
     status: Status
     trace: Trace
     passes: int
+    algorithm: str = ""
 
     def rounded(self, dtype: Any) -> Solution:
         """In the precision of the data; the certificate is that of the rounded point."""
@@ -95,8 +96,8 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         check.flags(self, "positive")
         if self.positive:
             raise ValueError(
-                f"positive=True asks for a constraint that {type(self).__name__} of dualgap does "
-                "not have; use scikit-learn's, or leave positive=False."
+                f"{type(self).__name__} of dualgap does not support positive=True, a constraint; "
+                "use scikit-learn's, or leave positive=False."
             )
 
     # ---- solving ----
@@ -163,6 +164,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
             status=result.status,
             trace=result.trace,
             passes=max(1, math.ceil(result.state.passes - passed)),
+            algorithm=result.algorithm,
         )
         return _best_scored(solution, stop)
 
@@ -176,6 +178,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         worst = max(solutions, key=lambda s: s.certificate.relative_gap)
         self.certificate_ = worst.certificate
         self.certificates_ = [s.certificate for s in solutions]
+        self.solver_ = worst.algorithm
         self.status_ = worst.status
         self.trace_ = worst.trace
         self._warn(worst)

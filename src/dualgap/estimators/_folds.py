@@ -24,6 +24,7 @@ FITTED = (
     "certificate_",
     "certificates_",
     "dual_coef_",
+    "solver_",
     "status_",
     "trace_",
 )

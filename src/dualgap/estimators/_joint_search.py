@@ -84,6 +84,7 @@ class JointSearch:
         self.began = time.perf_counter()
         self.rows: list[tuple[float, ...]] = []
         self.spent = 0.0
+        self.algorithm = ""
         self.best: JointPoint | None = None
 
     def at(self, scale: float) -> Problem:
@@ -148,6 +149,7 @@ class JointSearch:
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         self.spent += result.state.passes - done
+        self.algorithm = result.algorithm
         return result
 
     def _judge(

@@ -161,6 +161,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             status=status,
             trace=Trace(search.rows, 0, search.tol * best.certificate.primal),
             passes=max(1, math.ceil(search.spent)),
+            algorithm=search.algorithm,
         )
         self.coef_ = np.array(x, dtype=X.dtype)
         self.intercept_ = float(intercept)

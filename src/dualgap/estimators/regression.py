@@ -13,6 +13,7 @@ from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._stopping import BestScore, hold_back
 from dualgap.problem import Problem
@@ -74,13 +75,13 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
 
             watcher = watch if tasks.watched and targets == 1 else None
             solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
-        solutions = [solution.rounded(X.dtype) for solution in solutions]
+        solutions = [least_norm(solution).rounded(X.dtype) for solution in solutions]
         several = np.ndim(y) == 2
         x = np.stack([s.x for s in solutions])
         intercepts = np.array([s.intercept for s in solutions], dtype=X.dtype)
         duals = np.stack([s.y for s in solutions], axis=1)
         self.coef_ = x if several else x[0]
-        self.intercept_ = intercepts if several else solutions[0].intercept
+        self.intercept_ = intercepts if several else intercepts[0]
         self.dual_coef_ = duals if several else duals[:, 0]
         if not self.fit_intercept:
             self.intercept_ = 0.0
@@ -160,6 +161,8 @@ class Ridge(SquaredLossRegressor):
         One per target.
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
         The dual point, which together with ``coef_`` proves the certificate.
+    solver_ : str
+        The algorithm that was run.
     status_ : Status
         How the solve ended; ``str(status_)`` is a sentence.
     trace_ : Trace

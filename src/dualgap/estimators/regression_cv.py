@@ -327,7 +327,7 @@ certificates_, dual_coef_, status_, trace_, n_features_in_, feature_names_in_
 def strengths(name: str, values: Any, *, zero: bool) -> Array:
     """A list of strengths, >= 0 or > 0, with scikit-learn's messages."""
     bound = ">=" if zero else ">"
-    listed = list(np.atleast_1d(values))
+    listed = [values] if np.ndim(values) == 0 else list(values)
     if not listed:
         raise ValueError(f"{name} is empty; give at least one strength.")
     for k, value in enumerate(listed):

@@ -300,6 +300,11 @@ class LeaveOneOut:
             cross = np.asarray(X @ mean, dtype=np.float64)
             outer = outer - cross[:, None] - cross[None, :] + mean @ mean
             self.values, U = scipy.linalg.eigh(root[:, None] * outer * root[None, :])
+            if fit_intercept:
+                # sqrt(w) is an eigenvector to 0 which the intercept takes up: it is left out, for
+                # what rounding makes of its 0 is not small next to small strengths.
+                at = int(np.argmax(np.abs(root @ U)))
+                self.values, U = np.delete(self.values, at), np.delete(U, at, axis=1)
             self.basis, self.weighted, self.shrinks = U, U, True
             self.root = root
 
@@ -308,19 +313,18 @@ class LeaveOneOut:
         values = np.maximum(self.values, 0.0)
         if not self.shrinks:
             factor = 1.0 / (values + alpha)
-            leverage = (self.basis * self.weighted) @ factor
+            kept = 1.0 - (self.basis * self.weighted) @ factor - self.constant
             fitted = self.basis @ (factor[:, None] * (self.weighted.T @ self.targets))
             residuals = self.targets - fitted
         else:
             # In the basis of S^(1/2) X X' S^(1/2) the residual is alpha/(value + alpha) of y.
             left = alpha / (values + alpha)
-            leverage = 1.0 - (self.basis * self.basis) @ left
+            kept = (self.basis * self.basis) @ left
             scaled = self.root[:, None] * self.targets
             residuals = self.basis @ (left[:, None] * (self.basis.T @ scaled))
             safe = np.where(self.root > 0, self.root, 1.0)
             residuals = np.where(self.root[:, None] > 0, residuals / safe[:, None], self.targets)
-            leverage = np.where(self.root > 0, leverage, 0.0)
-        kept = 1.0 - leverage - self.constant
+            kept = np.where(self.root > 0, kept, 1.0)
         return np.asarray((residuals / kept[:, None]).reshape(self.shape))
 
 
