@@ -29,6 +29,9 @@ from dualgap.trace import Snapshot
 
 PENALTIES = ("l1", "l2", "elasticnet", None, "deprecated")
 
+UNSEEN = -50.0
+"""The intercept of a class without weight, where the best is minus infinity: e^-50 < 2e-22."""
+
 
 class LogisticRegression(LinearClassifier, Certified):
     """Logistic regression, certified.
@@ -198,37 +201,45 @@ class LogisticRegression(LinearClassifier, Certified):
             weights = by_class[codes] * (1.0 if weights is None else weights)
         self._remember(X, codes, weights)
         labels = Labels(self.classes_, codes)
-        problem = logistic_problem(self, X, labels, weights, C=C, ratio=ratio)
+        seen = classes_to_fit(self, labels, weights)
+        problem = logistic_problem(self, X, labels, weights, seen, C=C, ratio=ratio)
         solution = self._solve(
             problem,
-            watch=self._watch(tasks),
+            watch=self._watch(tasks, seen),
             stop=stop,
         )
         solution = centred(solution).rounded(X.dtype)
-        self.coef_, self.intercept_ = self._rows(solution.x, solution.intercept, X.dtype)
+        self.coef_, self.intercept_ = self._rows(solution.x, solution.intercept, X.dtype, seen)
         self.dual_coef_ = solution.y
         self.n_iter_ = np.array([solution.passes], dtype=np.int32)
         self._keep([solution])
         tasks.end()
         return self
 
-    def _watch(self, tasks: Tasks) -> Any:
+    def _watch(self, tasks: Tasks, seen: Any) -> Any:
         """What tells scikit-learn's callbacks of each check, if there are any."""
         if not tasks.watched:
             return None
 
         def attributes(snapshot: Snapshot) -> dict[str, Any]:
-            coef, intercept = self._rows(np.array(snapshot.x), snapshot.intercept, np.float64)
+            x, intercept = np.array(snapshot.x), snapshot.intercept
+            coef, intercept = self._rows(x, intercept, np.float64, seen)
             return {"coef_": coef, "intercept_": intercept}
 
         return lambda snapshot: tasks.check(lambda: attributes(snapshot))
 
-    def _rows(self, x: Array, intercept: Any, dtype: Any) -> tuple[Array, Array]:
-        """coef_ and intercept_ from the solver's point."""
+    def _rows(self, x: Array, intercept: Any, dtype: Any, seen: Any) -> tuple[Array, Array]:
+        """coef_ and intercept_ from the solver's point for the classes seen."""
         if penalises_intercept(self):
             x, intercept = x[:-1], self.intercept_scaling * x[-1]
         rows = np.ascontiguousarray(np.atleast_2d(x.T), dtype=dtype)
-        return rows, np.atleast_1d(np.asarray(intercept, dtype=dtype))
+        intercepts = np.atleast_1d(np.asarray(intercept, dtype=dtype))
+        K = self.classes_.size
+        if K == 2 or seen.size == K:
+            return rows, intercepts
+        every, constants = np.zeros((K, rows.shape[1]), dtype), np.full(K, UNSEEN, dtype)
+        every[seen], constants[seen] = rows, intercepts
+        return every, constants
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, in the order of ``classes_``.
@@ -290,8 +301,20 @@ def penalty_of(owner: Any) -> tuple[float, float]:
     return C, {"l1": 1.0, "l2": 0.0}.get(owner.penalty, ratio)
 
 
+def classes_to_fit(owner: Any, labels: Labels, weights: Array | None) -> Any:
+    """The numbers of the classes with weight, if that is not all.
+
+    A class without weight has no best intercept: the smaller the better. In the limit it is as if
+    it was not there, its coefficients are 0 and its probability is 0 (see `UNSEEN`).
+    """
+    K = labels.classes.size
+    if K == 2 or not owner.fit_intercept or owner.solver == "liblinear":
+        return np.arange(K)
+    return np.unique(labels.codes if weights is None else labels.codes[weights > 0])
+
+
 def logistic_problem(
-    owner: Any, X: Any, labels: Labels, weights: Array | None, *, C: float, ratio: float
+    owner: Any, X: Any, labels: Labels, weights: Array | None, seen: Any, *, C: float, ratio: float
 ) -> Problem:
     """C sum w_i loss_i + r(w) is C W times P with l1 = ratio/(C W), l2 = (1 - ratio)/(C W)."""
     K = labels.classes.size
@@ -308,12 +331,13 @@ def logistic_problem(
                 "C=np.inf as well as penalty=None is not supported for the liblinear solver, whose "
                 "objective penalises the intercept; choose another solver, for instance 'auto'."
             )
+    codes = np.minimum(np.searchsorted(seen, labels.codes), seen.size - 1)
     total = check.total_weight(weights, X.shape[0])
     strength = 0.0 if np.isinf(C) else 1.0 / (C * total)
     return Problem(
         with_constant(X, owner.intercept_scaling) if penalised else X,
-        labels.codes if K > 2 else 2.0 * labels.codes - 1.0,
-        loss=Multinomial(classes=K) if K > 2 else "logistic",
+        codes if K > 2 else 2.0 * codes - 1.0,
+        loss=Multinomial(classes=seen.size) if K > 2 else "logistic",
         l1=ratio * strength,
         l2=(1.0 - ratio) * strength,
         fit_intercept=bool(owner.fit_intercept and not penalised),

@@ -33,6 +33,7 @@ from dualgap.estimators._solvers import Kind
 from dualgap.estimators.logistic import (
     PENALTIES,
     LogisticRegression,
+    classes_to_fit,
     logistic_problem,
     penalises_intercept,
 )
@@ -348,7 +349,8 @@ def _fold_scores(
     """Scores on the test rows and coefficients, for each C, from strong to weak regularisation."""
     own = rows(weights, train)
     part = Labels(labels.classes, labels.codes[train])
-    problem = logistic_problem(owner, X[train], part, own, C=1.0, ratio=0.0)
+    seen = classes_to_fit(owner, part, own)
+    problem = logistic_problem(owner, X[train], part, own, seen, C=1.0, ratio=0.0)
     order = np.argsort(Cs, kind="stable")
     unit = 1.0 / check.total_weight(own, len(train))
     grid = [(ratio * unit / C, (1.0 - ratio) * unit / C) for C in Cs[order]]
@@ -358,9 +360,10 @@ def _fold_scores(
     for at in np.argsort(order):  # as the Cs were given
         model = LogisticRegression()
         model.classes_, model.n_features_in_ = labels.classes, X.shape[1]
-        coef, intercept = owner._rows(walked.x[at], walked.intercepts[at], np.float64)
-        if coef.shape[0] > 1:
-            intercept = intercept - intercept.mean()
+        intercept = walked.intercepts[at]
+        if problem.outputs is not None:
+            intercept = intercept - np.mean(intercept)
+        coef, intercept = owner._rows(walked.x[at], intercept, np.float64, seen)
         model.coef_, model.intercept_ = coef, intercept
         scores.append(scorer(model, X[test], y[test], **params))
         columns = (coef, intercept[:, None]) if owner.fit_intercept else (coef,)
