@@ -4,7 +4,7 @@ usage: python -m tests.estimators.substitution [MODULE ...] [PYTEST ARGUMENTS]
 
 The test modules are read from the installed scikit-learn. While they are imported, the names of our
 estimators in ``sklearn.linear_model`` mean ours. A test counts if one of our estimators was fitted
-in it. What fails is printed with the reason from `REASONS`; a failure without one is an error.
+in it. What fails is printed with the reason from `reasons`; a failure without one is an error.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 import sklearn.linear_model
 
 import dualgap
+from tests.estimators.reasons import REASONS
 
 MODULES = ("test_ridge", "test_logistic", "test_coordinate_descent", "test_huber")
 NAMES = (
@@ -31,8 +32,6 @@ NAMES = (
     "Ridge",
     "RidgeCV",
 )
-REASONS: dict[str, str] = {}
-"""Why a test of scikit-learn does not hold for ours, by the name of the test."""
 
 
 class Substitute:
@@ -43,6 +42,7 @@ class Substitute:
         self.outcomes: dict[str, str] = {}
         self.errors: dict[str, str] = {}
         self.current = ""
+        self.modules: dict[str, str] = {}
 
     def pytest_configure(self, config: Any) -> None:
         """Substitute before any test module is imported."""
@@ -62,6 +62,7 @@ class Substitute:
     def pytest_runtest_setup(self, item: Any) -> None:
         """The test that fits from now on belong to."""
         self.current = item.nodeid
+        self.modules[item.nodeid] = item.module.__name__.split(".")[-1]
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep the outcome of the call."""
@@ -88,7 +89,7 @@ def main(arguments: list[str]) -> int:
     pytest.main([*common, "-c", "/dev/null", "--pyargs", *modules, *arguments], plugins=[plugin])
     counted = {k: v for k, v in plugin.outcomes.items() if k in plugin.used and v != "skipped"}
     for module in chosen:
-        mine = [v for k, v in counted.items() if f"{module}.py" in k]
+        mine = [v for k, v in counted.items() if plugin.modules[k] == module]
         if mine:
             share = mine.count("passed") / len(mine)
             print(f"{module}: {mine.count('passed')} of {len(mine)} pass ({share:.1%})")

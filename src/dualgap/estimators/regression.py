@@ -366,7 +366,9 @@ class ElasticNet(SquaredLossRegressor):
         self.n_iter_no_change = n_iter_no_change
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ElasticNet:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True
+    ) -> ElasticNet:
         """Fit the model.
 
         Parameters
@@ -377,6 +379,8 @@ class ElasticNet(SquaredLossRegressor):
             Targets.
         sample_weight : float or array-like of shape (n_samples,), default=None
             Weights >= 0.
+        check_input : bool, default=True
+            No effect: input is always checked.
 
         Returns
         -------
