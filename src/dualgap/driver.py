@@ -57,7 +57,8 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
         ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
         ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``;
-        for l1 ``"working-set"``; or a value such as ``dualgap.algorithms.AdaBPD(...)``.
+        or one beyond it: ``"newton"``, ``"sdca"``, for l1 ``"working-set"``; or a value such as
+        ``dualgap.algorithms.AdaBPD(...)``.
     adapt : str or Rule, optional
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
@@ -132,7 +133,8 @@ def solve_problem(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
     before = problem.constants.passes
-    chosen, notes = as_algorithm(algorithm, problem)
+    with_steps = not (adapt is None and mu is None and schedule is None)
+    chosen, notes = as_algorithm(algorithm, problem, with_steps=with_steps)
     conditioner = None if isinstance(wanted, str) else wanted
     if conditioner is not None:
         conditioner.check(problem)
@@ -346,7 +348,9 @@ class _Run:
         if for_trace:
             growth = 2.0 if self.dear else 1.2
             self.attempts.next_look = max(s.t * growth, self.first_look)
-        due = estimate * self.attempts.factor <= target and s.t >= self.attempts.next_t
+        promising = estimate * self.attempts.factor <= target
+        stuck = self._judge_rounding(s, estimate) is not None
+        due = (promising or stuck) and s.t >= self.attempts.next_t
         if not (for_trace or due):
             return None
         certificate = self._certify(s, s.x, None)

@@ -148,6 +148,30 @@ def test_products(stored, intercept, blocks):
 
 @each_storage
 @each_top
+@pytest.mark.parametrize("columns", [None, 3], ids=["vector", "matrix"])
+def test_sweep(stored, intercept, columns, blocks, monkeypatch):
+    """Both products for one reading are the two products."""
+    monkeypatch.setattr("dualgap.designs.dense.LEAST_ROWS", 1)
+    design, A = build(stored, intercept)
+    n, d = A.shape
+    x, _, w = arguments(A)
+    if columns is not None:
+        x, w = np.outer(x, [1.0, -2.0, 0.5]), w[:, None]
+    asked = []
+
+    def between(rows, z):
+        asked.append(np.arange(n)[rows])
+        return w[rows] * z
+
+    z, u = design.sweep(x, between)
+    assert (np.concatenate(asked) == np.arange(n)).all()
+    magnitude = abs(A) @ abs(x)
+    assert_close(z, A @ x, magnitude, d)
+    assert_close(u, A.T @ (w * (A @ x)), abs(A).T @ (w * magnitude), n + d)
+
+
+@each_storage
+@each_top
 def test_absolute_products(stored, intercept, blocks):
     design, A = build(stored, intercept)
     n, d = A.shape

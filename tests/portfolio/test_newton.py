@@ -13,22 +13,23 @@ from dualgap.designs import as_design
 RNG = np.random.default_rng(5)
 TALL = RNG.standard_normal((120, 7))
 WIDE = RNG.standard_normal((12, 60))
+KINKED = ("huber", "smoothed_hinge", "squared_hinge")
 UNITS = 10.0 ** np.linspace(-4, 4, 7)
 
 
 def targets(A, loss):
-    z = A @ np.linspace(-1, 1, A.shape[1]) + RNG.standard_normal(len(A))
-    return z if loss == "squared" else np.where(z > 0, 1.0, -1.0)
+    z = A @ np.linspace(-1, 1, A.shape[1]) + np.random.default_rng(8).standard_normal(len(A))
+    return z if loss in ("squared", "huber") else np.where(z > 0, 1.0, -1.0)
 
 
-@pytest.mark.parametrize("loss", ["squared", "logistic", "strong_logistic"])
+@pytest.mark.parametrize("loss", ["squared", "logistic", "strong_logistic", *KINKED])
 @pytest.mark.parametrize("A", [TALL, WIDE, TALL * UNITS], ids=["tall", "wide", "units"])
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_certified_to_the_last_digits(loss, A, storage, fit_intercept, weighted):
     b = targets(A, loss)
-    w = RNG.integers(1, 4, len(b)).astype(float) if weighted else None
+    w = np.arange(len(b)) % 3 + 1.0 if weighted else None
     result = dualgap.solve(
         storage(A), b, loss=loss, l2=1e-3, fit_intercept=fit_intercept, sample_weight=w,
         algorithm="newton", tol=1e-10,
@@ -89,13 +90,14 @@ def test_l1_is_refused():
 def test_the_factor_inverts(storage, A, free):
     """Against the dense inverse."""
     n, d = A.shape
-    w, l2 = RNG.random(n), 0.1 + RNG.random(d)
+    rng = np.random.default_rng(n)
+    w, l2 = rng.random(n), 0.1 + rng.random(d)
     if free:
         A = np.column_stack((A, np.ones(n)))
         l2 = np.append(l2, 0.0)
     factor = factorised.HessianFactor(as_design(storage(A)), w, l2)
     H = A.T @ (w[:, None] * A) + np.diag(l2)
-    r = RNG.standard_normal(len(l2))
+    r = rng.standard_normal(len(l2))
     np.testing.assert_allclose(factor.solve(r), scipy.linalg.solve(H, r), rtol=1e-9, atol=1e-12)
 
 
@@ -109,7 +111,7 @@ def test_flat_directions_are_left_alone():
 
 
 def test_multinomial():
-    b = RNG.integers(0, 3, len(TALL))
+    b = np.random.default_rng(6).integers(0, 3, len(TALL))
     arguments = {"loss": "multinomial", "l2": 0.01, "fit_intercept": True}
     ours = dualgap.solve(TALL, b, algorithm="newton", tol=1e-8, **arguments)
     slow = dualgap.solve(TALL, b, algorithm="adf-bpd", tol=1e-8, max_passes=20000, **arguments)
@@ -119,3 +121,30 @@ def test_multinomial():
 
 def test_it_knows_what_it_aims_at():
     assert Newton().aiming_at(1e-3).tol == 1e-3
+
+
+@pytest.mark.parametrize("loss", KINKED)
+@pytest.mark.parametrize("l2", [0.0, 1e-6])
+def test_kinks_and_hardly_a_regulariser(loss, l2):
+    """Directions in which no row has curvature: a plain Newton step would be endless."""
+    b = targets(TALL, loss)
+    result = dualgap.solve(TALL * UNITS, 5.0 * b if loss == "huber" else b, loss=loss, l2=l2,
+                           algorithm="newton", tol=1e-8)  # fmt: skip
+    assert result.status.converged and result.passes < 150
+
+
+def test_a_full_step_may_overshoot():
+    """The start is confident and wrong: phi'' is tiny there, and the Newton step far too long."""
+    A, b = np.ones((40, 1)), np.where(np.arange(40) < 10, 1.0, -1.0)
+    start = np.array([30.0])
+    result = dualgap.solve(A, b, loss="logistic", l2=1e-6, x0=start, algorithm="newton", tol=1e-10)
+    assert result.status.converged
+    assert (np.diff(result.trace.primal) <= 1e-12).all()
+
+
+def test_auto_takes_the_options_of_the_paper():
+    """An option of the primal-dual steps asks for a primal-dual method."""
+    b = targets(TALL, "squared")
+    assert dualgap.solve(TALL, b, l2=0.1).algorithm == "newton"
+    assert dualgap.solve(TALL, b, l2=0.1, adapt="robust").algorithm == "ada-bpd"
+    assert dualgap.solve(TALL, b, l2=0.1, mu=0.1).algorithm == "ada-bpd"

@@ -14,7 +14,7 @@ SCALAR = [name for name, loss in LOSSES.items() if not loss.is_vector]
 
 
 def targets(loss):
-    z = A @ np.linspace(-1, 1, 9) + RNG.standard_normal(60)
+    z = A @ np.linspace(-1, 1, 9) + np.random.default_rng(4).standard_normal(60)
     return z if loss in ("squared", "huber") else np.where(z > 0, 1.0, -1.0)
 
 
@@ -24,7 +24,7 @@ def targets(loss):
 @pytest.mark.parametrize("uneven", [False, True])
 def test_certified(loss, l1, storage, uneven):
     p = np.linspace(0.5, 2.0, 9) if uneven else None
-    w = RNG.integers(1, 4, 60).astype(float) if uneven else None
+    w = np.arange(60) % 3 + 1.0 if uneven else None
     b = targets(loss)
     result = dualgap.solve(
         storage(A), b, loss=loss, l1=l1, l2=0.1, penalty_weights=p, sample_weight=w,

@@ -448,7 +448,7 @@ def test_the_line_fits_a_terminal(monkeypatch):
     RIDGE.solve(verbose=True)
     widest = max(terminal.getvalue().strip("\r\n").split("\r"), key=len)
     assert len(widest) <= 80
-    assert re.match(r"ada-bpd +\d+ passes .*gap .*left", widest)
+    assert re.match(r"newton +\d+ passes .*gap .*left", widest)
 
 
 @pytest.mark.usefixtures("plain_environment")

@@ -54,7 +54,9 @@ __all__ = [
 ]
 
 
-def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> tuple[Algorithm, list[str]]:
+def as_algorithm(
+    algorithm: str | Algorithm, problem: Problem, *, with_steps: bool = False
+) -> tuple[Algorithm, list[str]]:
     """Turn a name into an algorithm with its default options, and say why if the choice is ours."""
     if isinstance(algorithm, Algorithm):
         return algorithm, []
@@ -64,7 +66,7 @@ def as_algorithm(algorithm: str | Algorithm, problem: Problem) -> tuple[Algorith
     named = lookup("algorithm", algorithm, known)
     if named is not None:
         return named(), []
-    chosen, reason = choose(problem)
+    chosen, reason = choose(problem, with_steps=with_steps)
     return chosen, [f"auto chose {chosen.name}: {reason}."]
 
 

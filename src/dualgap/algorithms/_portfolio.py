@@ -1,11 +1,12 @@
 """What ``algorithm="auto"`` runs: a short rule on what is known before any work.
 
+- An option of the primal-dual methods is given (adapt, mu, schedule): `ada-bpd`, or `adf-bpd` where
+  the dual prox has no formula.
 - l1 > 0: `working-set`, because the solution is sparse; with several predictions a row `adf-bpd`,
   which takes any regulariser.
 - No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss: `sdca`; a few passes are
   enough.
-- No l1 otherwise: `newton`, which takes care of the conditioning, for losses with a smooth second
-  derivative; for hinges and Huber the batch methods as above.
+- No l1 otherwise: `newton`, which takes care of the conditioning.
 
 No choice reads a clock, so a run can be repeated bit for bit. Newton switches in flight, from
 conjugate gradients to a factorisation, when that is the cheaper way by then.
@@ -24,9 +25,12 @@ MANY_ROWS = 1000
 """With fewer, everything is over in milliseconds and compiled kernels have no time to pay."""
 
 
-def choose(problem: Problem) -> tuple[Algorithm, str]:
-    """The algorithm and the reason."""
+def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
+    """The algorithm and the reason; ``with_steps``: options of primal-dual steps are given."""
     loss, g = problem.loss, problem.regularizer
+    if with_steps:
+        by_formula = loss.has_dual_prox and not loss.prox_is_iterative
+        return (AdaBPD() if by_formula else ADFBPD()), "its options were given"
     if g.has_l1:
         if loss.is_vector:
             return ADFBPD(), "the regulariser has an l1 part, and rows several predictions"
@@ -37,7 +41,4 @@ def choose(problem: Problem) -> tuple[Algorithm, str]:
             kappa = problem.constants.R.value**2 / (loss.gamma * strong)
             if kappa <= problem.n:
                 return SDCA(), f"the condition number {kappa:.2g} is below n"
-    if loss.is_quadratic or loss.is_self_concordant or loss.is_vector or loss.delta > 0.0:
-        return Newton(), "smooth, and Newton steps need no scaling"
-    by_formula = loss.has_dual_prox and not loss.prox_is_iterative
-    return (AdaBPD() if by_formula else ADFBPD()), "the loss has kinks in its slope"
+    return Newton(), "no l1 part, and Newton steps need no scaling"

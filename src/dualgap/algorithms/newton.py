@@ -17,6 +17,12 @@ factorisation would (`factorised.cost`); then H is factorised where the run stan
 at most twice that of the better choice, known only in hindsight. A factor serves later systems
 too, until they have in turn cost as much.
 
+Where phi'' is no guide (far from the solution, at a kink, on rows that are classified with
+confidence while l2 is small), a full step overshoots. Then phi'' is raised by a share m of its
+bound 1/gamma, in line 1 and in y+: the step is held back in the predictions, whatever the units of
+the columns, and with m = 1 no line search is needed (the model majorises P). m grows while the
+line search has to shorten steps and falls while the model predicts P well.
+
 Rows whose phi'' is negligible are left out of H until the last systems: they carry a tenth of its
 trace at most.
 """
@@ -30,10 +36,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap import factorised
-from dualgap._arrays import dot
+from dualgap._arrays import dot, per_row
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, with_dual
+from dualgap.designs import Design
+from dualgap.designs._base import Between
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -49,6 +57,12 @@ NEGLIGIBLE = 0.1
 """Share of the trace of the data's part of H that rows left out may carry."""
 WORTH_IT = 0.6
 """Rows are left out if fewer than this share of them are left."""
+FIRST_DAMPING = 1e-2
+"""Of m, for losses with kinks in their slope."""
+LEAST_DAMPING = 1e-8
+"""Of m over the mean of phi'', where m is not 0."""
+MOST_RISE = 1e3
+"""Of m from one system to the next."""
 AT_ONCE = 3.0
 """A factorisation that costs no more passes than this is made without waiting."""
 UNEVEN = 0.1
@@ -88,7 +102,9 @@ class Newton(Algorithm):
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
         s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
-        return Start(replace(s, memory={"grad": _gradient(problem, s.x, s.u), "spent": 0.0}))
+        grad = _gradient(problem, s.x, s.u)
+        damping = 0.0 if _is_smooth(problem) else FIRST_DAMPING
+        return Start(replace(s, memory={"grad": grad, "spent": 0.0, "damping": damping}))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The factor, and the passes that go towards the next one."""
@@ -116,6 +132,7 @@ class _System:
         self.problem, self.s = problem, s
         kept: Mapping[str, Any] = s.memory.get("system") or {}
         self.fresh = not kept
+        self.damping = float(s.memory["damping"])
         self.rows = _rows_that_count(problem, s) if self.fresh else kept["rows"]
         self.d = kept.get("d", np.zeros_like(s.x))
         self.Ad = kept.get("Ad", np.zeros_like(s.z))
@@ -154,8 +171,8 @@ class _System:
         done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
         while not self.solved and done < most:
             assert self.p is not None
-            Ap = design.matvec(self.p)
-            Hp = design.rmatvec(weighted(Ap)) + self.l2 * self.p
+            Ap, Hp = design.sweep(self.p, weighted)
+            Hp = Hp + self.l2 * self.p
             self._pay(share)
             curvature = dot(self.p, Hp)
             if not curvature > 0.0:  # a flat direction, or the end of precision
@@ -181,18 +198,16 @@ class _System:
             self.Ad = problem.design.matvec(self.d)
             self._pay(0.5)
 
-    def _hessian(self) -> Any:
+    def _hessian(self) -> tuple[float, Design, Between]:
         """The share of the rows, their design, and the map A p -> Q phi'' A p."""
         problem, z = self.problem, self.s.z
         if self.rows is None:
-            apply, q = _curvature(problem, z), problem.q
-            if problem.loss.is_vector:
-                return 1.0, problem.design, lambda D: q[:, None] * apply(D)
-            return 1.0, problem.design, lambda D: q * apply(D)
-        w = (problem.q * problem.loss.hess(z, problem.b))[self.rows]
+            apply, q = _curvature(problem, z, self.damping), problem.q
+            return 1.0, problem.design, lambda at, D: per_row(q[at], D) * apply(at, D)
+        w = (problem.q * _weights(problem, z, self.damping))[self.rows]
         share = float(np.count_nonzero(self.rows)) / problem.n
         self.passes += share
-        return share, problem.design.take(self.rows), lambda D: w * D
+        return share, problem.design.take(self.rows), lambda at, D: w[at] * D
 
     def _pay(self, passes: float) -> None:
         self.passes += passes
@@ -210,7 +225,7 @@ class _System:
         price = factorised.cost(problem.design, l2, outer_known=known is not None)
         if self.spent < price and price > AT_ONCE:
             return False
-        w = problem.q * problem.loss.hess(self.s.z, problem.b)
+        w = problem.q * _weights(problem, self.s.z, self.damping)
         self.factor = factorised.HessianFactor(problem.design, w, l2, outer=known)
         self.factorised_here, self.spent = True, 0.0
         self.passes += 1.0
@@ -232,9 +247,9 @@ class _System:
 
         With columns of one unit (words, pixels) its rare ones would be blown up.
         """
-        squares = self.problem.column_norms**2
-        if squares.max() <= UNEVEN * squares.sum():
+        if not _is_uneven(self.problem):
             return 1.0
+        squares = self.problem.column_norms**2
         squares = squares if self.s.x.ndim == 1 else squares[:, None]
         level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)
         diagonal = squares * level + self.l2
@@ -242,7 +257,7 @@ class _System:
 
     def _enough(self, gained: float, rho: float) -> bool:
         """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
-        if not rho > 1e-26 * self.rho0:
+        if not rho > 1e-26 * self.rho0 or self.count >= self.r.size + CHUNK:
             return True
         loss = self.problem.loss
         target = self.tol * self.problem.scale(self.base[2] - self.gain)
@@ -266,13 +281,16 @@ def _move(problem: Problem, s: State, system: _System) -> State:
     u = problem.adjoint(slope)
     memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain}
     memory["level"] = problem.mean(_trace(problem, z))
+    memory["damping"] = _next_damping(problem, system, t, s.primal - primal, memory["level"])
     new = replace(
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, zt=z, y=slope, u=u, primal=primal,
         memory=memory,
     )  # fmt: skip
     new = with_dual(problem, new)
     if t == 1.0 and system.rows is None:
-        y = problem.loss.grad(s.z, problem.b) + _curvature(problem, s.z)(Ad)
+        y = problem.loss.grad(s.z, problem.b) + _curvature(problem, s.z, system.damping)(
+            slice(None), Ad
+        )
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.r))
@@ -304,15 +322,35 @@ def _anew(problem: Problem, s: State) -> State:
 
 
 def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float, float]:
-    """The first t = 1, 1/2, 1/4, ... with enough decrease, and P there."""
+    """t = 1 if P falls enough there; else near the lowest point in between. And P there."""
     slope = dot(s.memory["grad"], d)
-    t = 1.0
-    while True:
+    rounding = 1e-14 * abs(s.primal)
+
+    def fallen(t: float) -> tuple[bool, float]:
         primal = problem.primal(s.x + t * d, s.z + t * Ad)
-        rounding = 1e-14 * abs(s.primal)
-        if primal <= s.primal + 1e-4 * t * slope + rounding or t < 1e-12:
-            return t, primal
-        t *= 0.5
+        return primal <= s.primal + 1e-4 * t * slope + rounding, primal
+
+    enough, primal = fallen(1.0)
+    if enough:
+        return 1.0, primal
+    low, high = 0.0, 1.0  # P falls at low and rises at high
+    t = 0.5
+    for _ in range(60):
+        z = s.z + t * Ad
+        slopes = per_row(problem.q, z) * problem.loss.grad(z, problem.b)
+        rise = dot(slopes, Ad) + dot(_l2(problem) * (s.x + t * d), d)
+        enough, primal = fallen(t)
+        if enough and abs(rise) <= 0.1 * abs(slope):
+            break
+        low, high = (t, high) if rise < 0.0 else (low, t)
+        t = 0.5 * (low + high) if low > 0.0 else 0.25 * high
+    return t, primal
+
+
+def _is_uneven(problem: Problem) -> bool:
+    """Whether columns come in units of their own."""
+    squares = problem.column_norms**2
+    return bool(squares.max() > UNEVEN * squares.sum())
 
 
 def _rows_that_count(problem: Problem, s: State) -> Any:
@@ -321,7 +359,10 @@ def _rows_that_count(problem: Problem, s: State) -> Any:
         return None
     if s.memory["gain"] <= 1e-3 * s.primal:  # near the end H is wanted whole
         return None
-    share = problem.q * problem.loss.hess(s.z, problem.b) * problem.constants.row_norms_sq
+    if s.memory["factor"] is not None or _is_uneven(problem):  # a row's length says nothing
+        return None
+    damping = float(s.memory["damping"])
+    share = problem.q * _weights(problem, s.z, damping) * problem.constants.row_norms_sq
     order = np.argsort(share)
     dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
     if problem.n - dropped > WORTH_IT * problem.n:
@@ -348,16 +389,43 @@ def _trace(problem: Problem, z: Array) -> Array:
     return np.asarray((p * (1.0 - p)).mean(axis=1))
 
 
-def _curvature(problem: Problem, z: Array) -> Any:
-    """The map D -> phi''(z) D, row by row."""
-    if not problem.loss.is_vector:
-        weights = problem.loss.hess(z, problem.b)
-        return lambda D: weights * D
-    p = _probabilities(problem, z)
+def _is_smooth(problem: Problem) -> bool:
+    """Whether phi'' is continuous."""
+    loss = problem.loss
+    return loss.is_quadratic or loss.is_self_concordant or loss.is_vector or loss.delta > 0.0
 
-    def apply(D: Array) -> Array:
-        pd = p * D
-        return np.asarray(pd - p * pd.sum(axis=1)[:, None])
+
+def _next_damping(
+    problem: Problem, system: _System, t: float, fallen: float, level: float
+) -> float:
+    """The share m of 1/gamma for the next system, from how far P fell at which t."""
+    least = LEAST_DAMPING * max(level * problem.loss.gamma, LEAST_DAMPING)
+    if not system.gain > 0.0:  # flat: nothing to solve with
+        t = 0.0
+    if t < 1.0:
+        return float(min(max(system.damping, least) / max(t, 1.0 / MOST_RISE), 1.0))
+    if fallen < 0.25 * system.gain:
+        return system.damping
+    if system.damping > least:
+        return 0.1 * system.damping
+    return 0.0 if _is_smooth(problem) else least
+
+
+def _weights(problem: Problem, z: Array, damping: float) -> Array:
+    """phi''(z), raised by m/gamma."""
+    return problem.loss.hess(z, problem.b) + damping / problem.loss.gamma
+
+
+def _curvature(problem: Problem, z: Array, damping: float) -> Between:
+    """The map D -> (phi''(z) + m/gamma) D, row by row."""
+    if not problem.loss.is_vector:
+        weights = _weights(problem, z, damping)
+        return lambda at, D: weights[at] * D
+    p, least = _probabilities(problem, z), damping / problem.loss.gamma
+
+    def apply(at: slice, D: Array) -> Array:
+        pd = p[at] * D
+        return np.asarray(pd - p[at] * pd.sum(axis=1)[:, None] + least * D)
 
     return apply
 

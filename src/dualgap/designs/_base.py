@@ -8,7 +8,7 @@ block, so products are accumulated safely and no second copy is made.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,10 @@ BLOCK_BYTES = 1 << 19
 
 BLAS3_GAIN = 5.0
 """How much faster a multiplication is in a product of matrices than with a vector."""
+
+
+Between = Callable[[slice, Array], Array]
+"""What lies between a product with A and one with A': a map of some rows' predictions."""
 
 
 class Rows(NamedTuple):
@@ -48,6 +52,14 @@ class Design(ABC):
     @abstractmethod
     def rmatvec(self, r: Array) -> Array:
         """A' r; r may be a matrix, one column per product."""
+
+    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+        """z = A x and A' r with r = between(rows, z[rows]): both products of H x, for one reading.
+
+        Designs that can do so call ``between`` block by block, while a block is in the cache.
+        """
+        z = self.matvec(x)
+        return z, self.rmatvec(between(slice(None), z))
 
     @abstractmethod
     def row_norms_sq(self, weights: Array | None = None) -> Array:

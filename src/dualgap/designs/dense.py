@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Design, Rows, block_rows
+from dualgap.designs._base import Between, Design, Rows, block_rows
 from dualgap.designs.columns import Columns, DenseColumns
+
+LEAST_ROWS = 16
+"""Of a block, for `sweep` to pay."""
 
 
 class DenseDesign(Design):
@@ -34,6 +37,19 @@ class DenseDesign(Design):
         if self._wide:
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
+
+    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+        """In one reading, where rows are contiguous and there is more than the cache holds."""
+        step = 2 * block_rows(self.shape[1])
+        if not self._by_rows or self.shape[0] <= step or step < LEAST_ROWS:
+            return super().sweep(x, between)
+        z = np.empty((self.shape[0], *x.shape[1:]))
+        u = np.zeros((self.shape[1], *x.shape[1:]))
+        for rows, block in self.blocks(step):
+            np.matmul(block, x, out=z[rows])
+            r = between(rows, z[rows])
+            u += (r.T @ block).T
+        return z, u
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Design, Rows
+from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
 
 
@@ -48,6 +48,19 @@ class InterceptDesign(Design):
         if r.ndim == 2:
             return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
+
+    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+        """The base's, with the constant column."""
+        c = self.scale * x[-1]
+        total = np.zeros(x.shape[1:])
+
+        def shifted(rows: slice, z: Array) -> Array:
+            r = between(rows, z + c)
+            np.add(total, r.sum(axis=0), out=total)
+            return r
+
+        z, u = self.base.sweep(x[:-1], shifted)
+        return z + c, np.concatenate((u, self.scale * total[None]))
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """|a_i|^2 + s^2, weighted if asked for."""

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Design, Rows
+from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.sparse import SparseDesign
@@ -46,6 +46,11 @@ class ScaledDesign(Design):
         """f A' r."""
         out = self.base.rmatvec(r)
         return per_row(self.factors, out) * out
+
+    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+        """The base's, between scalings."""
+        z, u = self.base.sweep(per_row(self.factors, x) * x, between)
+        return z, per_row(self.factors, u) * u
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """The base's, with weights f^2."""
@@ -84,7 +89,7 @@ class ScaledDesign(Design):
                 self._explicit = DenseDesign(rows.dense)
             else:
                 parts = (rows.data, rows.indices, rows.indptr)
-                self._explicit = SparseDesign(sp.csr_array(parts, shape=self.shape))
+                self._explicit = SparseDesign(sp.csr_array(parts, shape=self.shape))  # type: ignore[arg-type]
         return self._explicit.columns(at, constant, known)
 
     @property
