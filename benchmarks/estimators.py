@@ -32,9 +32,9 @@ def overhead() -> None:
     """Fit against solve, same problem."""
     print("estimator - solve, ms, and in % of solve")
     X, y = tall()
+    shared: dict[str, Any] = {"fit_intercept": True, "max_passes": 10_000}
     for n in (200, 5000):
         A, b, s = X[:n], y[:n], np.sign(y[:n])
-        shared: dict[str, Any] = {"fit_intercept": True, "max_passes": 10_000}
         pairs = {
             "Ridge": (
                 lambda A=A, b=b: dualgap.Ridge().fit(A, b),
@@ -73,7 +73,7 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
     """Ridge, elastic net, lasso and logistic regression."""
     y = (y - y.mean()) / y.std()
     grid = np.geomspace(1.0, 1e-3, 50)
-    signs = np.where(y > np.median(y) - 1e-9, 1.0, -1.0) if np.unique(y).size > 2 else np.sign(y)
+    signs = np.where(y > (np.median(y) if np.unique(y).size > 2 else 0.0), 1.0, -1.0)
     for label, b, loss, ratio in (
         ("ridge", y, "squared", 0.0),
         ("elastic net", y, "squared", 0.5),
@@ -99,8 +99,8 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
         times = best_of({"path": warm, "alone": cold}, rounds=2)
         share, passes = times["path"] / times["alone"], path.passes.sum() / alone
         print(
-            f"  {name:14} {label:12} {share:5.2f}  {passes:5.2f}   path {1e3 * times['path']:6.1f} ms   "
-            f"certified: {path.converged}",
+            f"  {name:14} {label:12} {share:5.2f}  {passes:5.2f}   "
+            f"path {1e3 * times['path']:6.1f} ms   certified: {path.converged}",
             flush=True,
         )
 

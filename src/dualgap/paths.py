@@ -168,9 +168,10 @@ def walk(
     """
     start: dict[str, Any] = {k: options.pop(k) for k in ("x0", "y0") if k in options}
     behind: list[_Stop] = []
+    result: Result | None = None
     for l1, l2 in strengths:
         problem = problem.replace(l1=l1, l2=l2)
-        if behind:
+        if result is not None:
             start = {**_ahead(problem, *behind), "earlier": result.state}
         result = problem.solve(**start, **options)
         if result.status is Status.INTERRUPTED:

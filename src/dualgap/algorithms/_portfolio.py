@@ -2,8 +2,8 @@
 
 - An option of the primal-dual methods is given (adapt, mu, schedule): `ada-bpd`, or `adf-bpd` where
   the dual prox has no formula.
-- l1 > 0: `working-set`, because the solution is sparse; with several predictions a row `adf-bpd`,
-  which takes any regulariser.
+- l1 > 0: `working-set`, because the solution is sparse; with several predictions a row `adf-spdc`,
+  or, with few rows, `adf-bpd`, which take any regulariser.
 - No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss: `sdca`; a few passes are
   enough.
 - No l1 otherwise: `newton`, which takes care of the conditioning.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
+from dualgap.algorithms.ada_spdc import ADFSPDC
 from dualgap.algorithms.newton import Newton
 from dualgap.algorithms.sdca import SDCA
 from dualgap.algorithms.working_set import WorkingSet
@@ -33,7 +34,8 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
         return (AdaBPD() if by_formula else ADFBPD()), "its options were given"
     if g.has_l1:
         if loss.is_vector:
-            return ADFBPD(), "the regulariser has an l1 part, and rows several predictions"
+            reason = "the regulariser has an l1 part, and rows several predictions"
+            return (ADFSPDC() if problem.n >= MANY_ROWS else ADFBPD()), reason
         return WorkingSet(), "the regulariser has an l1 part"
     if not loss.is_vector and loss.code >= 0 and loss.has_dual_prox and problem.n >= MANY_ROWS:
         strong = g.strong_convexity

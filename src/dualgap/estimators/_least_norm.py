@@ -17,7 +17,7 @@ LARGEST_SIDE = 1000
 
 
 def least_norm(solution: Solution) -> Solution:
-    """w without its part in the kernel of B = Q^(1/2) (A - 1 m'), m = A'q with an intercept, else 0.
+    """w without its part in the kernel of B = Q^(1/2) (A - 1 m'); m = A'q, 0 without intercept.
 
     Predictions, and with them P, stay as they are: the intercept takes up what the means lose.
     """

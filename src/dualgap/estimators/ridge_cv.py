@@ -224,9 +224,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         folds = list(check_cv(self.cv).split(X, y, **splits))
         data = X.tocsr() if hasattr(X, "tocsr") else X
         penalised = float(alphas.min()) > 0.0
-        kind = Kind(
-            l2_everywhere=penalised and not self.fit_intercept, penalised=penalised
-        )
+        kind = Kind(l2_everywhere=penalised and not self.fit_intercept, penalised=penalised)
         options = solve_options(self, kind)
         shared = (alphas, bool(self.fit_intercept), self._scorer(), scored, options)
         done = in_parallel(
