@@ -14,6 +14,8 @@ from dualgap.problem import Problem
 
 LARGEST_SIDE = 1000
 """Of a matrix whose eigenvectors are computed."""
+ROUNDING = 1e-13
+"""A relative gap that may come from rounding."""
 
 
 def least_norm(solution: Solution) -> Solution:
@@ -34,7 +36,7 @@ def least_norm(solution: Solution) -> Solution:
     if problem.fit_intercept:
         intercept = solution.intercept + float(means @ (x - new))
     certificate = problem.certify(new, solution.y, intercept=intercept)
-    if certificate.gap > max(2.0 * solution.certificate.gap, 4.0 * certificate.rounding):
+    if certificate.relative_gap > max(2.0 * solution.certificate.relative_gap, ROUNDING):
         return solution  # an almost singular B, not a singular one
     return replace(solution, x=new, intercept=intercept, certificate=certificate)
 

@@ -132,6 +132,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         total = check.total_weight(weights, X.shape[0])
         kind = Kind(l2_everywhere=alpha > 0.0 and not self.fit_intercept)
         algorithm = algorithm_for(self.solver, kind._replace(penalised=alpha > 0.0))
+        if algorithm == "auto":  # the search hands dual points on, which Newton cannot use
+            algorithm = "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
         search = JointSearch(
             base,
