@@ -23,8 +23,8 @@ def prepared(model: Any, check: Any) -> Any:
     """The model for this check: two fits that are to be compared are run to the end.
 
     Once a row has weight 2, once it is there twice: the same problem, but other rows are drawn, and
-    other sizes of working sets and other times to factorise chosen. (scikit-learn's own checks set parameters for single checks
-    in the same way.)
+    other sizes of working sets and other times to factorise chosen. (scikit-learn's own checks set
+    parameters for single checks in the same way.)
     """
     name = getattr(check, "func", check).__name__
     if not name.startswith("check_sample_weight_equivalence") or model.solver not in OWN_WAYS:
@@ -32,7 +32,7 @@ def prepared(model: Any, check: Any) -> Any:
     if isinstance(model, dualgap.HuberRegressor) and model.solver == "auto":  # a batch method
         return model
     if model.solver in DRAWN:
-        return clone(model).set_params(tol=0.0, max_iter=40_000)
+        return clone(model).set_params(tol=1e-16, max_iter=40_000)
     return clone(model).set_params(tol=1e-13, max_iter=1000)
 
 

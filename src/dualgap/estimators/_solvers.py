@@ -83,8 +83,8 @@ def misfit(name: str, kind: Kind) -> str | None:
     """Why this solver cannot be run on problems of this kind; None if it can."""
     if kind.multinomial and name not in FOR_MULTINOMIAL:
         return (
-            "does not fit the multinomial loss (there are more than two classes), for want of a dual "
-            "prox or kernel. Only binary classification is supported by it"
+            "does not fit the multinomial loss (there are more than two classes), for want of a "
+            "dual prox or kernel. Only binary classification is supported by it"
         )
     if name == "newton" and kind.l1:
         return "does not fit a penalty with l1, which has no second derivative"
