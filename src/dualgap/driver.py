@@ -428,7 +428,7 @@ class _Run:
             seconds=time.perf_counter() - self.began,
             setup=self.setup,
             algorithm=self.algorithm.name,
-            state=s,
+            state=replace(s, budget=math.inf),  # the next call has its own
             notes=notes,
         )
 

@@ -17,7 +17,7 @@ def test_the_demonstration_certifies_everything(tmp_path):
     assert done.exit_code == CONVERGED
     problems = [problem.name for problem in demonstration.comparisons()]
     assert all(f" {name} " in done.output for name in problems)
-    assert done.output.count("dualgap a") == len(problems)
+    assert done.output.count(" dualgap ") == len(problems)
     drawn = matplotlib.image.imread(picture)
     assert drawn[..., :3].std() > 0.01  # not an empty page
     assert [p.name for p in tmp_path.iterdir()] == ["gaps.png"]
