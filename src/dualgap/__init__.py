@@ -11,37 +11,94 @@ from typing import TYPE_CHECKING, Any
 from dualgap._versions import show_versions
 
 if TYPE_CHECKING:
-    from dualgap import adaptation, algorithms, datasets, experiments, losses, preconditioners
+    from dualgap import (
+        adaptation,
+        algorithms,
+        datasets,
+        estimators,
+        experiments,
+        losses,
+        preconditioners,
+    )
     from dualgap.certificate import Certificate, certify
     from dualgap.driver import solve
+    from dualgap.estimators import (
+        ElasticNet,
+        ElasticNetCV,
+        HuberRegressor,
+        Lasso,
+        LassoCV,
+        LinearSVC,
+        LogisticRegression,
+        LogisticRegressionCV,
+        Ridge,
+        RidgeCV,
+    )
+    from dualgap.paths import Path, path
     from dualgap.problem import Problem
     from dualgap.result import Result
     from dualgap.status import Status
 
 __version__ = metadata.version("dualgap")
 
+_ESTIMATORS = (
+    "ElasticNet",
+    "ElasticNetCV",
+    "HuberRegressor",
+    "Lasso",
+    "LassoCV",
+    "LinearSVC",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "Ridge",
+    "RidgeCV",
+)
 # Loaded when first used: `import dualgap` itself stays light.
 _HOMES = {
     "Certificate": "dualgap.certificate",
+    "Path": "dualgap.paths",
     "Problem": "dualgap.problem",
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.certificate",
+    "path": "dualgap.paths",
     "solve": "dualgap.driver",
+    **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
 }
-_MODULES = ("adaptation", "algorithms", "datasets", "experiments", "losses", "preconditioners")
+_MODULES = (
+    "adaptation",
+    "algorithms",
+    "datasets",
+    "estimators",
+    "experiments",
+    "losses",
+    "preconditioners",
+)
 
 __all__ = [
     "Certificate",
+    "ElasticNet",
+    "ElasticNetCV",
+    "HuberRegressor",
+    "Lasso",
+    "LassoCV",
+    "LinearSVC",
+    "LogisticRegression",
+    "LogisticRegressionCV",
+    "Path",
     "Problem",
     "Result",
+    "Ridge",
+    "RidgeCV",
     "Status",
     "adaptation",
     "algorithms",
     "certify",
     "datasets",
+    "estimators",
     "experiments",
     "losses",
+    "path",
     "preconditioners",
     "show_versions",
     "solve",

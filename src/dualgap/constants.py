@@ -71,6 +71,18 @@ class Constants:
         return self.design.row_norms_sq()
 
     @cached_property
+    def column_means(self) -> Array:
+        """A'q."""
+        self.passes += 1
+        return self.design.rmatvec(self.q)
+
+    @cached_property
+    def column_norms(self) -> Array:
+        """sqrt(sum_i q_i a_ij^2)."""
+        self.passes += 1
+        return np.sqrt(self.design.column_norms_sq(self.q))
+
+    @cached_property
     def trace(self) -> float:
         """Trace of A'QA: sum_i q_i |a_i|^2, at least Lam."""
         return float(self.q @ self.row_norms_sq)

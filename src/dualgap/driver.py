@@ -80,6 +80,9 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         a second axis of length K.
     state : State, optional
         ``result.state`` of an earlier run, to go on exactly where it ended.
+    earlier : State, optional
+        ``result.state`` of a run on the same data with other strengths (`Problem.replace`), whose
+        preparations, such as factorisations and working sets, are taken over.
     random_state : int or numpy Generator, optional
         Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
         algorithms draw nothing.
@@ -112,6 +115,7 @@ def solve_problem(
     x0: Any,
     y0: Any,
     state: State | None,
+    earlier: State | None,
     random_state: int | None,
     n_threads: int | None,
     callback: Recorder | None,
@@ -144,6 +148,8 @@ def solve_problem(
         raise ValueError(
             "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
         )
+    if state is not None and earlier is not None:
+        raise ValueError("earlier means nothing to a run that goes on from a state; leave it out.")
     start_x, start_y = given.starting_points(problem, x0, y0)
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -154,6 +160,8 @@ def solve_problem(
                 start_x = change.to_inner(problem, inner, start_x)
             begun = chosen.start(inner, start_x, start_y)
             state, notes = replace(begun.state, change=change), notes + begun.notes
+            if earlier is not None and earlier.algorithm == chosen.name and change is None:
+                state = chosen.inherit(inner, state, earlier)
         else:
             given.check_preconditioner(conditioner, state)
             inner = problem if state.change is None else state.change.inner(problem)

@@ -26,13 +26,15 @@ from dualgap.designs._base import BLAS3_GAIN
 
 LARGEST_SIDE = 4096
 """Of a factorised matrix (128 MiB)."""
+MOST_CANCELLED = 1e-10
+"""Of Woodbury's difference, the least share that is left."""
 CALL = 1e5
 """Multiplications that a pass costs before it has begun."""
 
 
 def by_columns(design: Design) -> bool:
     """Whether the smaller matrix is the one by columns."""
-    return design.shape[1] <= design.shape[0]
+    return design.shape[1] <= design.shape[0] + 1
 
 
 def cost(design: Design, l2: Array, *, outer_known: bool = False) -> float:
@@ -65,14 +67,24 @@ class HessianFactor:
     l2 : array of shape (d,)
     outer : array of shape (n, n), optional
         S S' of an earlier factorisation by rows.
+    gram : array of shape (d, d), optional
+        A'WA of an earlier factorisation by columns.
     """
 
-    def __init__(self, design: Design, w: Array, l2: Array, outer: Array | None = None) -> None:
-        self.design, self.l2 = design, l2
+    def __init__(
+        self,
+        design: Design,
+        w: Array,
+        l2: Array,
+        outer: Array | None = None,
+        gram: Array | None = None,
+    ) -> None:
+        self.design, self.w, self.l2 = design, w, l2
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
-            G = gram(design, w)
+            self.gram = weighted_gram(design, w) if gram is None else gram
+            G = self.gram.copy()
             G[np.diag_indices_from(G)] += l2
             self.cholesky = cholesky(G)
             return
@@ -81,7 +93,12 @@ class HessianFactor:
         self.root = np.sqrt(w)
         if self.outer is None:
             self.outer = design.outer(self.inverse_l2)
-        M = self.root[:, None] * self.outer * self.root
+        # E^(-1) less what is nearly E^(-1): with l2 below MOST_CANCELLED of what the data give, a
+        # larger l2 stands in for it. Conjugate gradients stay in the range of A', where the
+        # data's part of H outweighs both.
+        shift = max(1.0, MOST_CANCELLED * float(np.max(w * np.diag(self.outer), initial=0.0)))
+        self.inverse_l2 /= shift
+        M = self.root[:, None] * self.outer * self.root / shift
         M[np.diag_indices_from(M)] += 1.0
         self.cholesky = cholesky(M)
         if self.bordered:
@@ -93,8 +110,21 @@ class HessianFactor:
             self.h[-1] = 0.0
             self.Kh = self._penalised(self.h)
             self.schur = max(
-                float(border[-1] - self.h @ self.Kh), 1e-15 * float(border[-1]), 1e-300
+                float(border[-1] - self.h @ self.Kh), MOST_CANCELLED * float(border[-1]), 1e-300
             )
+
+    def with_strengths(self, l2: Array) -> HessianFactor:
+        """The factor for other l2 and the same W, where that is cheap; else this one."""
+        if np.array_equal(l2, self.l2):
+            return self
+        if self.columns:
+            return HessianFactor(self.design, self.w, l2, gram=self.gram)
+        on = self.l2 > 0
+        share = l2[on] / self.l2[on]
+        if not (share > 0).all() or np.ptp(share) > 1e-12 * share.max():
+            return self
+        assert self.outer is not None
+        return HessianFactor(self.design, self.w, l2, outer=self.outer / share[0])
 
     def solve(self, r: Array) -> Array:
         """H^(-1) r."""
@@ -119,7 +149,7 @@ class HessianFactor:
         return 0.0 if self.columns else 1.0
 
 
-def gram(design: Design, w: Array) -> Array:
+def weighted_gram(design: Design, w: Array) -> Array:
     """A'WA, in the lower triangle at least."""
     rows = design.rows() if design.is_sparse else None
     if rows is None:

@@ -109,21 +109,62 @@ class Problem:
                 what="column of A",
                 zero="to leave that column without penalty",
             )
-        l1_j, l2_j = self.l1 * weights, self.l2 * weights
+        self.penalty_weights = weights
+        self.regularizer = self._regularizer()
+        self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
+        self.constants = Constants(self.design, self.q)
+        self._columns: Columns | None = None
+
+    def _regularizer(self) -> ElasticNet:
+        """The strengths of each coordinate; an intercept is one without penalty."""
+        l1_j, l2_j = self.l1 * self.penalty_weights, self.l2 * self.penalty_weights
         if max(l1_j.max(), l2_j.max()) > check.LARGEST:
             raise ValueError(
                 f"l1={self.l1:g} and l2={self.l2:g} with these penalty_weights reach "
                 f"{max(l1_j.max(), l2_j.max()):g}, more than {check.LARGEST:g}. Use smaller ones."
             )
-        self.design = base
         if self.fit_intercept:
-            self.design = InterceptDesign(base, self.q)
             l1_j, l2_j = np.append(l1_j, 0.0), np.append(l2_j, 0.0)
         if self.outputs is not None:
             l1_j, l2_j = l1_j[:, None], l2_j[:, None]
-        self.regularizer = ElasticNet(l1_j, l2_j)
-        self.constants = Constants(self.design, self.q)
-        self._columns: Columns | None = None
+        return ElasticNet(l1_j, l2_j)
+
+    def replace(
+        self,
+        *,
+        b: Any = None,
+        loss: str | Loss | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+    ) -> Problem:
+        """The same data with other targets, loss or strengths.
+
+        The data, the weights, and what was found out about them (constants) are shared, so that a
+        path or many targets pay for them once.
+
+        Parameters
+        ----------
+        b, loss, l1, l2
+            As in `Problem`; what is not given stays.
+        """
+        other = copy.copy(self)
+        other.__dict__.pop("primal_at_zero", None)
+        if loss is not None:
+            other.loss = as_loss(loss)
+        if b is not None or loss is not None:
+            other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
+            other.outputs = other.loss.outputs(other.b)
+            if other.shape[1:] != self.shape[1:]:
+                raise ValueError(
+                    f"the other problem has outputs {other.outputs}, this one {self.outputs}; "
+                    "make a new Problem."
+                )
+        if l1 is not None or l2 is not None:
+            other.__dict__.pop("free_range", None)
+            other.l1 = self.l1 if l1 is None else check.real("l1", l1, low=0.0)
+            other.l2 = self.l2 if l2 is None else check.real("l2", l2, low=0.0)
+            other.regularizer = other._regularizer()
+        return other
 
     def in_variables(
         self,
@@ -150,8 +191,7 @@ class Problem:
             The attributes of these names.
         """
         inner = copy.copy(self)
-        for kept in ("column_means", "column_norms", "free_range"):
-            inner.__dict__.pop(kept, None)
+        inner.__dict__.pop("free_range", None)
         inner.base, inner.d = base, base.shape[1]
         inner.design = base
         if self.fit_intercept:
@@ -248,17 +288,15 @@ class Problem:
         """max(P(x), 1e-12 P(0)): the unit of `tol`."""
         return max(primal, 1e-12 * self.primal_at_zero)
 
-    @cached_property
+    @property
     def column_means(self) -> Array:
         """A'q, which turns a shift of y into a shift of A'Qy."""
-        self.constants.passes += 1
-        return self.design.rmatvec(self.q)
+        return self.constants.column_means
 
-    @cached_property
+    @property
     def column_norms(self) -> Array:
         """sqrt(sum_i q_i a_ij^2): A'Qy and A x are known to eps times these."""
-        self.constants.passes += 1
-        return np.sqrt(self.design.column_norms_sq(self.q))
+        return self.constants.column_norms
 
     @cached_property
     def free_range(self) -> Range:
@@ -287,6 +325,7 @@ class Problem:
         x0: Any = None,
         y0: Any = None,
         state: State | None = None,
+        earlier: State | None = None,
         random_state: int | None = None,
         n_threads: int | None = None,
         callback: Callable[[Snapshot], bool | None] | None = None,
@@ -308,6 +347,7 @@ class Problem:
             x0=x0,
             y0=y0,
             state=state,
+            earlier=earlier,
             random_state=random_state,
             n_threads=n_threads,
             callback=callback,

@@ -52,6 +52,13 @@ class Algorithm(ABC):
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration."""
 
+    def inherit(self, problem: Problem, s: State, earlier: State) -> State:
+        """The first state s, with what a run on the same data has prepared; most prepare nothing.
+
+        ``earlier`` ended with this algorithm, but maybe with other strengths or targets.
+        """
+        return s
+
     def prepare(self, problem: Problem, s: State) -> None:  # noqa: B027 - most need nothing
         """Pay now what the first step would otherwise pay once, such as loading kernels."""
 

@@ -106,6 +106,13 @@ class Newton(Algorithm):
         damping = 0.0 if _is_smooth(problem) else FIRST_DAMPING
         return Start(replace(s, memory={"grad": grad, "spent": 0.0, "damping": damping}))
 
+    def inherit(self, problem: Problem, s: State, earlier: State) -> State:
+        """The factor, and the passes that go towards the next one."""
+        factor, spent = earlier.memory.get("factor"), earlier.memory["spent"]
+        if factor is not None:
+            factor = factor.with_strengths(problem.regularizer.l2)
+        return replace(s, memory={**s.memory, "factor": factor, "spent": spent})
+
     def step(self, problem: Problem, s: State) -> State:
         """Some products with H; when the system is solved (squared loss: at once), a move."""
         if s.memory.get("drifted", False):
@@ -212,6 +219,8 @@ class _System:
         if self.factorised_here or problem.loss.is_vector:
             return False
         l2 = problem.regularizer.l2
+        if self.factor is not None and problem.loss.is_quadratic:  # it is H's already
+            return False
         known = None if self.factor is None else self.factor.outer
         price = factorised.cost(problem.design, l2, outer_known=known is not None)
         if self.spent < price and price > AT_ONCE:

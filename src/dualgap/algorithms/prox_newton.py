@@ -37,7 +37,7 @@ from dualgap.algorithms.newton import (
     probabilities,
 )
 from dualgap.designs._base import BLAS3_GAIN
-from dualgap.factorised import cholesky, cholesky_solve, gram
+from dualgap.factorised import cholesky, cholesky_solve, weighted_gram
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -245,7 +245,7 @@ def _blocks(problem: Problem, s: State) -> Array:
         curvature = p * (1.0 - p)
     else:
         curvature = loss.hess(s.z, problem.b)[:, None]
-    out = np.stack([gram(problem.design, problem.q * (w + least)) for w in curvature.T])
+    out = np.stack([weighted_gram(problem.design, problem.q * (w + least)) for w in curvature.T])
     at = np.arange(out.shape[1])
     out[:, at, at] += problem.regularizer.l2.reshape(-1)
     return out

@@ -99,6 +99,11 @@ class WorkingSet(Algorithm):
         set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0}
         return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
 
+    def inherit(self, problem: Problem, s: State, earlier: State) -> State:
+        """The working set, and its Gram matrix."""
+        kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor")}
+        return replace(s, memory={**s.memory, **kept})
+
     def step(self, problem: Problem, s: State) -> State:
         """One working set."""
         solver = _Restricted(problem, s)

@@ -1,0 +1,143 @@
+"""Huber regression with a free scale: objective, best scale, dual and certificate.
+
+With r = Xw + c - b, h_t the Huber loss with threshold t (r^2/2, then t|r| - t^2/2), e = epsilon and
+q_i = w_i/W, scikit-learn's objective divided by W is
+
+    F(w, c, s) = s + (2/s) [ sum_i q_i h_{e s}(r_i) + (l/2)|w|^2 ],     l = alpha s/W,
+
+jointly convex in (w, c, s): the sum is the perspective of 2 h_e. Conjugates of perspectives are
+constraints: 2 s h_e(r/s) = sup over |y| <= 2e of y r - s y^2/4, so that min over s >= 0 gives
+
+    D(y) = -sum_i q_i y_i b_i - (W/(4 alpha)) |X'Qy|^2   where   sum_i q_i y_i^2 <= 4, |y_i| <= 2e,
+
+sum_i q_i y_i = 0 with an intercept, X'Qy = 0 if alpha = 0. Writing y = (2/s) v, and with v the dual
+point of the inner problem at fixed s (threshold e s, strength l), F - D is a sum of three
+terms that are each >= 0:
+
+    F - D = (s - mean(v^2)/s) + (2/s) mean[h(r) + v^2/2 - v r] + (2/s) |l w + X'Qv|^2/(2 l).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.certificate import EPS, Certificate
+from dualgap.feasible import make_feasible
+from dualgap.problem import Problem
+
+SMALLEST_SCALE = 10.0 * EPS
+"""scikit-learn's bound on the scale."""
+
+
+class JointPoint(NamedTuple):
+    """A point (x with the intercept in it, scale), and a bound on F - F* there."""
+
+    problem: Problem
+    """The inner problem at this scale."""
+    x: Array
+    scale: float
+    dual: Array
+    """The v that the certificate rests on."""
+    certificate: Certificate
+
+    def within(self, tol: float) -> bool:
+        """Whether the relative gap is certified to tol."""
+        return self.certificate.relative_gap <= tol
+
+
+def best_scale(r: Array, q: Array, epsilon: float) -> float:
+    """The s that minimises F for these residuals: sum_i q_i min(r_i^2/s^2, e^2) = 1.
+
+    With the residuals in order of size, the first k of them inside, s^2 = S_k/(1 - e^2 (1 - Q_k)),
+    where S_k = sum q r^2 and Q_k = sum q over them.
+    """
+    size = np.abs(r[q > 0])
+    order = np.argsort(size)
+    size, weight = size[order], q[q > 0][order]
+    S, Q = np.cumsum(weight * size * size), np.cumsum(weight)
+    outside = 1.0 - Q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The sum at s = size_k/e, where residual k is just inside; it falls with k.
+        at_break = epsilon**2 * (S / size**2 + np.maximum(outside, 0.0))
+    at_break[size == 0.0] = np.inf
+    enough = np.flatnonzero(at_break <= 1.0)
+    # All residuals up to the first break with a sum <= 1 are outside or inside: those before it
+    # are inside.
+    k = int(enough[0]) if enough.size else size.size
+    if k == 0:
+        return SMALLEST_SCALE
+    rest = 1.0 - epsilon**2 * max(float(outside[k - 1]), 0.0)
+    if rest <= 0.0:
+        return SMALLEST_SCALE
+    return max(math.sqrt(float(S[k - 1]) / rest), SMALLEST_SCALE)
+
+
+def joint_point(
+    problem: Problem, x: Array, duals: list[Array], scale: float, primal_at_zero: float
+) -> JointPoint:
+    """F and its certificate at x and ``scale``; the best of the dual points v counts.
+
+    Parameters
+    ----------
+    problem : Problem
+        The inner problem at ``scale``.
+    x : array
+        With the intercept in it.
+    duals : list of array
+        Candidates v of the inner problem; they are made feasible.
+    scale : float
+        s.
+    primal_at_zero : float
+        F at x = 0 with its own best scale, for relative gaps.
+    """
+    z = problem.predict(x)
+    inner = problem.primal(x, z)
+    primal = scale + 2.0 / scale * inner
+    gap, rounding, chosen = math.inf, math.inf, duals[0]
+    for dual in duals:
+        found = _gap(problem, x, z, dual, scale)
+        if found is not None and found[0] < gap:
+            gap, rounding, chosen = *found, dual
+    certified = math.isfinite(gap)
+    unit = max(primal, 1e-12 * primal_at_zero)
+    l2 = problem.l2 * 2.0 / scale  # F is this strongly convex in w
+    return JointPoint(
+        problem,
+        x,
+        scale,
+        chosen,
+        Certificate(
+            primal=primal,
+            dual=primal - gap if certified else -math.inf,
+            gap=gap,
+            relative_gap=gap / unit if certified and unit > 0 else gap,
+            certified=certified,
+            kind="gap_scaled_dual" if certified else "none",
+            rounding=rounding + 4.0 * EPS * primal,
+            distance=math.sqrt(2.0 * gap / l2) if certified and l2 > 0 else math.inf,
+        ),
+    )
+
+
+def _gap(
+    problem: Problem, x: Array, z: Array, dual: Array, scale: float
+) -> tuple[float, float] | None:
+    """F - D at v made feasible, and the part of it that is rounding."""
+    point = make_feasible(problem, z, dual)
+    if point is None:
+        return None
+    square = problem.mean(point.y * point.y)
+    # |v|^2 <= s^2: shrink, which keeps every other constraint.
+    t = min(1.0, scale / math.sqrt(square)) if square > 0 else 1.0
+    v, u = t * point.y, t * point.u
+    from_scale = max(scale - t * t * square / scale, 0.0)
+    loss = problem.mean(problem.loss.fenchel_gap(z, v, problem.b))
+    penalty = float(problem.regularizer.fenchel_gap(x, -u).sum())
+    aim = math.sqrt(problem.mean(problem.b * problem.b))
+    leftover = t * point.residual * (math.sqrt(problem.inner(z, z)) + aim)
+    rounding = 2.0 / scale * leftover
+    return from_scale + 2.0 / scale * (loss + penalty) + rounding, rounding

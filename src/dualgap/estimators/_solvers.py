@@ -1,0 +1,107 @@
+"""The ``solver`` parameter: our algorithms by name, and scikit-learn's names.
+
+``"auto"`` chooses, as `solve` does. Of scikit-learn's names, ``"saga"`` is one of ours too; the
+others name solvers that this library does not have, and stand for ``"auto"``: the objective, and
+with it the answer, is the same (``"liblinear"`` penalises the intercept, which
+`LogisticRegression` respects).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dualgap._names import lookup
+from dualgap.algorithms import ALGORITHMS, Algorithm
+from dualgap.problem import Problem
+
+STAND_FOR_AUTO = (
+    "cholesky",
+    "lbfgs",
+    "liblinear",
+    "lsqr",
+    "newton-cg",
+    "newton-cholesky",
+    "sag",
+    "sparse_cg",
+    "svd",
+)
+"""scikit-learn's solvers that become ``"auto"``."""
+
+FOR_MULTINOMIAL = (
+    "auto",
+    "df-bpd",
+    "adf-bpd",
+    "agd",
+    "df-spdc",
+    "opt-df-spdc",
+    "adf-spdc",
+    "saga",
+    "svrg",
+    "newton",
+)
+"""What can be run on a loss without dual prox."""
+
+
+class Kind(NamedTuple):
+    """What decides whether a solver fits."""
+
+    l1: bool = False
+    """There is an l1 penalty."""
+    l2_everywhere: bool = False
+    """Every coordinate has l2: no free intercept."""
+    multinomial: bool = False
+    """More than two classes."""
+    penalised: bool = True
+    """There is a penalty."""
+
+
+def kind_of(problem: Problem) -> Kind:
+    """Of a problem."""
+    g = problem.regularizer
+    strong = g.strong_convexity > 0.0
+    return Kind(g.has_l1, strong, problem.loss.is_vector, g.has_l1 or g.has_l2)
+
+
+def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
+    """What `solve` is to run for this ``solver``; one that does not fit is refused."""
+    if isinstance(solver, Algorithm):
+        name = solver.name
+    elif isinstance(solver, str):
+        known = {"auto": "auto", **{name: name for name in ALGORITHMS}}
+        known |= dict.fromkeys(STAND_FOR_AUTO, "auto")
+        name = lookup("solver", solver, known)
+    else:
+        raise TypeError(f"solver must be a name or a dualgap algorithm, got {solver!r}.")
+    reason = misfit(name, kind)
+    if reason is not None:
+        fits = ", ".join(repr(n) for n in ("auto", *ALGORITHMS) if misfit(n, kind) is None)
+        raise ValueError(f"solver={name!r} {reason}. Solvers that fit: {fits}.")
+    return solver if isinstance(solver, Algorithm) else name
+
+
+def misfit(name: str, kind: Kind) -> str | None:
+    """Why this solver cannot be run on problems of this kind; None if it can."""
+    if kind.multinomial and name not in FOR_MULTINOMIAL:
+        return (
+            "does not fit the multinomial loss (there are more than two classes), for want of a "
+            "dual prox or kernel. Only binary classification is supported by it"
+        )
+    if name == "newton" and kind.l1:
+        return "does not fit a penalty with l1, which has no second derivative"
+    if name == "working-set" and not kind.penalised:
+        return (
+            "needs a penalty: without one, and with more features than rows, there are many "
+            "minimisers, and it does not come to the one of least norm"
+        )
+    if name == "sdca" and not kind.l2_everywhere:
+        return (
+            "needs an l2 penalty on every coefficient, and on the intercept too "
+            "(fit_intercept=False leaves it out)"
+        )
+    return None
+
+
+def fits_multinomial(solver: Any) -> bool:
+    """Whether this solver can be run with more than two classes."""
+    name = solver.name if isinstance(solver, Algorithm) else solver
+    return name in FOR_MULTINOMIAL or name in STAND_FOR_AUTO

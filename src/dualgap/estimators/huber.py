@@ -1,0 +1,206 @@
+"""Huber regression with scikit-learn's joint scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from dualgap._types import Array
+from dualgap.estimators import _parameters as check
+from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
+from dualgap.estimators._callbacks import Tasks, with_callbacks
+from dualgap.estimators._joint_search import JointSearch, Place
+from dualgap.estimators._linear import LinearRegressor
+from dualgap.estimators._solvers import Kind, algorithm_for
+from dualgap.losses import Huber
+from dualgap.problem import Problem
+from dualgap.trace import Trace
+
+
+class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
+    """Robust regression with a scale that is fitted too, certified.
+
+    Minimises ``sum_i w_i (s + H((x_i'w + c - y_i)/s) s) + alpha |w|^2`` over w, c and s > 0, as
+    scikit-learn's `HuberRegressor` does, with ``H(t) = t^2`` for ``|t| < epsilon`` and
+    ``2 epsilon |t| - epsilon^2`` beyond. ``certificate_`` bounds the distance to the optimum of
+    this joint objective divided by W, the sum of the sample weights.
+
+    For a fixed scale this is a Huber problem of `dualgap.solve`; the best scale for given
+    coefficients is a formula. The two alternate until the joint gap is within ``tol``.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.35
+        >= 1; residuals beyond ``epsilon`` scales count as outliers.
+    max_iter : int, default=10000
+        Most passes over the data.
+    alpha : float, default=0.0001
+        Strength of the penalty, >= 0.
+    warm_start : bool, default=False
+        Go on from the last fit. With the same data and parameters the run is continued exactly;
+        else it starts from the last points and scale.
+    fit_intercept : bool, default=True
+        Whether there is an intercept c; it is not penalised.
+    tol : float, default=1e-6
+        The fit ends when the certified gap is at most ``tol`` times the objective.
+    solver : str or dualgap algorithm, default="auto"
+        ``"auto"`` or an algorithm of `dualgap.solve`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of randomised solvers.
+    verbose : int, default=0
+        Show a live line.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        w.
+    intercept_ : float
+        c.
+    scale_ : float
+        s.
+    outliers_ : ndarray of shape (n_samples,)
+        True where the residual is beyond ``epsilon`` scales.
+    n_iter_ : int
+        Passes over the data, set-up apart.
+    certificate_ : Certificate
+        The bound on the distance to the optimum.
+    dual_coef_ : ndarray of shape (n_samples,)
+        The dual point v of the Huber problem at ``scale_``, which proves the certificate.
+    status_ : Status
+        How the search ended; ``str(status_)`` is a sentence.
+    trace_ : Trace
+        The joint objective and its bound after every inner solve.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    early_stopping = False  # part of the checks that all estimators share
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.35,
+        max_iter: int = DEFAULT_PASSES,
+        alpha: float = 0.0001,
+        warm_start: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        solver: Any = "auto",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.warm_start = warm_start
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.solver = solver
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        epsilon = check.real(self, "epsilon", low=1.0)
+        alpha = check.real(self, "alpha")
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, y_numeric=True)
+        weights = check.sample_weights(sample_weight, X.shape[0])
+        tasks = tasks_of(self, X, y, weights)
+        self._remember(X, y, weights)
+        base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
+        total = check.total_weight(weights, X.shape[0])
+        kind = Kind(l2_everywhere=alpha > 0.0 and not self.fit_intercept)
+        algorithm = algorithm_for(self.solver, kind._replace(penalised=alpha > 0.0))
+        if algorithm == "auto":  # the search hands dual points on, which Newton cannot use
+            algorithm = "ada-bpd"
+        identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
+        search = JointSearch(
+            base,
+            epsilon,
+            alpha,
+            total,
+            tol=max(float(self.tol), float(np.finfo(float).tiny)),
+            options={
+                "algorithm": algorithm,
+                "random_state": self._seed(),
+                "verbose": bool(self.verbose),
+            },
+            tell=self._tell(tasks),
+            place=self._last_place(base, identity),
+        )
+        status = search.run(self.max_iter)
+        if self.warm_start:
+            self._memory[0] = (identity, search.settled())
+        best = search.best_as(X.dtype)
+        x, intercept = base.split(best.x)
+        solution = Solution(
+            problem=best.problem,
+            x=x,
+            intercept=intercept,
+            y=best.dual,
+            certificate=best.certificate,
+            status=status,
+            trace=Trace(search.rows, 0, search.tol * best.certificate.primal),
+            passes=max(1, math.ceil(search.spent)),
+            algorithm=search.algorithm,
+        )
+        self.coef_ = np.array(x, dtype=X.dtype)
+        self.intercept_ = float(intercept)
+        self.scale_ = best.scale
+        self.outliers_ = np.abs(base.predict(best.x) - base.b) > best.scale * epsilon
+        self.dual_coef_ = solution.y
+        self.n_iter_ = solution.passes
+        self._keep([solution])
+        del self.certificates_
+        tasks.end()
+        return self
+
+    def _last_place(self, base: Problem, identity: tuple[Any, ...]) -> Place | None:
+        """Where the last fit ended, as far as it fits these data."""
+        if not self.warm_start or 0 not in self._memory:
+            return None
+        known: tuple[Any, ...]
+        place: Place
+        known, place = self._memory[0]
+        if known == identity:
+            return replace(place)
+        x, dual = place.x, place.dual
+        if x is None or dual is None:
+            return None
+        fits = x.shape == (base.d + base.fit_intercept,) and dual.shape == (base.n,)
+        return Place(place.scale, 1e-2, x, dual) if fits else None
+
+    def _tell(self, tasks: Tasks) -> Any:
+        """What tells scikit-learn's callbacks of each inner solve."""
+
+        def tell(x: Array, intercept: Any, scale: float) -> bool:
+            return tasks.check(lambda: {"coef_": x, "intercept_": intercept, "scale_": scale})
+
+        return tell
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse data are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

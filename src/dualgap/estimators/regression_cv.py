@@ -1,0 +1,367 @@
+"""Lasso and elastic net with the strength chosen by cross-validation."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import validate_data
+
+from dualgap._types import Array
+from dualgap.estimators import _parameters as check
+from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified
+from dualgap.estimators._folds import (
+    FITTED,
+    Walked,
+    in_parallel,
+    refuse_metadata,
+    router,
+    rows,
+    solve_options,
+    split_params,
+    walk_along,
+    warn_of,
+)
+from dualgap.estimators._linear import LinearRegressor
+from dualgap.estimators._solvers import Kind
+from dualgap.estimators.regression import ElasticNet, Lasso
+from dualgap.paths import lambda_grid
+from dualgap.problem import Problem
+
+
+class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
+    """Elastic net whose strength and l1 share are chosen by cross-validation; all certified.
+
+    The objective is that of `ElasticNet`. On every fold a path over alpha is solved, each point
+    started at the one before and certified; the pair with the smallest mean squared error, averaged
+    over the folds, is fitted to all data.
+
+    Parameters
+    ----------
+    l1_ratio : float or list of float, default=0.5
+        Shares of the l1 penalty to try, in [0, 1].
+    eps : float, default=1e-3
+        The smallest alpha over the largest, where ``alphas`` is a number.
+    alphas : int or array-like, default=100
+        Strengths to try, or how many.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; it is not penalised.
+    precompute, copy_X, selection
+        No effect, as in `ElasticNet`.
+    max_iter : int, default=10000
+        Most passes over the data for each fit.
+    tol : float, default=1e-6
+        A fit ends when the certified gap is at most ``tol`` times the objective.
+    cv : int, cross-validation generator or iterable, default=None
+        As in scikit-learn; None is 5 folds.
+    verbose : int, default=0
+        Show a live line for the last fit.
+    n_jobs : int, default=None
+        How many folds to work on at a time, as in joblib.
+    positive : bool, default=False
+        True is refused.
+    random_state : int, RandomState instance or None, default=None
+        Seed of randomised solvers.
+    solver : str or dualgap algorithm, default="auto"
+        ``"auto"`` or an algorithm of `dualgap.solve`.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+        The best pair.
+    alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
+        The strengths, from large to small.
+    mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds)
+        Mean squared errors; without the first axis for one ``l1_ratio``.
+    gap_path_ : ndarray of the shape of ``mse_path_``
+        The certified relative gap of every fit.
+    coef_, intercept_, n_iter_, dual_gap_, certificate_, certificates_, dual_coef_, status_, trace_
+        Of the last fit, as in `ElasticNet`.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    early_stopping = False
+    warm_start = False
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: Any = 0.5,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = DEFAULT_PASSES,
+        tol: float = 1e-6,
+        cv: Any = None,
+        copy_X: bool = True,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        solver: Any = "auto",
+    ) -> None:
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> ElasticNetCV:
+        """Choose the strength by cross-validation and fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights >= 0, of the fits and of the errors within a fold.
+        **params
+            For the splitter, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        refuse_metadata(self, "fit", params)
+        self._check_options()
+        self._check_positive()
+        check.flags(self, "copy_X")
+        check.choice(self, "selection", ("cyclic", "random"))
+        ratios = self._ratios()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=["csr", "csc"],
+            dtype=FLOATS,
+            y_numeric=True,
+            multi_output=True,
+        )
+        if y.ndim == 2:
+            if y.shape[1] > 1:
+                raise ValueError(f"For multi-task outputs, use MultiTask{type(self).__name__}")
+            y = _column(y)
+        y = np.asarray(y, dtype=np.float64)
+        weights = check.sample_weights(sample_weight, X.shape[0])
+        grids = self._grids(X, y, weights, ratios)
+        routed = split_params(self, sample_weight, params)
+        splits = {} if routed is None else routed.splitter.split
+        folds = list(check_cv(self.cv).split(X, y, **splits))
+        weakest = min(float(grid.min()) for grid in grids)
+        strong = weakest > 0.0 and max(ratios) < 1.0 and not self.fit_intercept
+        kind = Kind(max(ratios) > 0.0, strong, penalised=weakest > 0.0)
+        shared = (bool(self.fit_intercept), solve_options(self, kind))
+        data = X.tocsr() if hasattr(X, "tocsr") else X
+        done = in_parallel(
+            self,
+            _fold_errors,
+            [
+                (data, y, weights, train, test, grid, ratio, *shared)
+                for ratio, grid in zip(ratios, grids, strict=True)
+                for train, test in folds
+            ],
+        )
+        shape = (len(ratios), len(folds), -1)
+        errors = np.reshape([d[0] for d in done], shape)
+        self.mse_path_ = np.squeeze(np.moveaxis(errors, 2, 1))
+        gaps = np.reshape([d[1].gaps for d in done], shape)
+        self.gap_path_ = np.squeeze(np.moveaxis(gaps, 2, 1))
+        mean = errors.mean(axis=1)
+        at = np.unravel_index(int(np.argmin(mean)), mean.shape)
+        self.alpha_ = float(grids[at[0]][at[1]])
+        self.l1_ratio_ = ratios[at[0]]
+        many = len(ratios) > 1 and isinstance(self.alphas, numbers.Integral)
+        self.alphas_ = np.asarray(grids) if many else np.asarray(grids[0])
+        model = self._model().fit(X, y, sample_weight=weights)
+        for name in (*FITTED, "n_iter_", "dual_gap_"):
+            setattr(self, name, getattr(model, name))
+        warn_of(self, [d[1] for d in done])
+        return self
+
+    def _ratios(self) -> list[float]:
+        values = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
+        if values.size == 0 or ((values < 0) | (values > 1) | np.isnan(values)).any():
+            raise check.refuse(self, "l1_ratio", "a float in the range [0.0, 1.0], or several")
+        return [float(value) for value in values]
+
+    def _grids(self, X: Any, y: Array, weights: Array | None, ratios: list[float]) -> list[Array]:
+        """The strengths for every l1 share, from large to small."""
+        eps = check.real(self, "eps", open_low=True)
+        if isinstance(self.alphas, numbers.Integral) and not isinstance(self.alphas, bool):
+            count = check.integer(self, "alphas", low=1)
+            if 0.0 in ratios:
+                raise ValueError(
+                    "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
+                    "supply a grid by providing your estimator with the appropriate `alphas=` "
+                    "argument."
+                )
+            problem = Problem(X, y, fit_intercept=self.fit_intercept, sample_weight=weights)
+            return [lambda_grid(problem, ratio, count, eps) for ratio in ratios]
+        alphas = strengths("alphas", self.alphas, zero=True)
+        return [np.sort(alphas)[::-1]] * len(ratios)
+
+    def _model(self) -> ElasticNet:
+        """What is fitted in the end."""
+        shared = ElasticNet().get_params().keys() & self.get_params().keys() - {"precompute"}
+        model = ElasticNet(**{name: getattr(self, name) for name in shared})
+        return model.set_params(alpha=self.alpha_, l1_ratio=self.l1_ratio_)  # type: ignore[no-any-return]
+
+    def get_metadata_routing(self) -> Any:
+        """Where metadata go: to the splitter.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        return router(self, splitter=check_cv(self.cv))
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse data are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LassoCV(ElasticNetCV):
+    """Lasso whose strength is chosen by cross-validation; all certified.
+
+    The objective is that of `Lasso`. On every fold a path over alpha is solved, each point started
+    at the one before and certified; the alpha with the smallest mean squared error, averaged over
+    the folds, is fitted to all data.
+
+    Parameters
+    ----------
+    eps, alphas, fit_intercept, precompute, max_iter, tol, copy_X, cv, verbose, n_jobs, positive, \
+random_state, selection, solver
+        As in `ElasticNetCV`.
+
+    Attributes
+    ----------
+    alpha_, alphas_, mse_path_, gap_path_, coef_, intercept_, n_iter_, dual_gap_, certificate_, \
+certificates_, dual_coef_, status_, trace_, n_features_in_, feature_names_in_
+        As in `ElasticNetCV`.
+    """
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = DEFAULT_PASSES,
+        tol: float = 1e-6,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: int = 0,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+        solver: Any = "auto",
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+        self.solver = solver
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LassoCV:
+        """Choose the strength by cross-validation and fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights >= 0, of the fits and of the errors within a fold.
+        **params
+            For the splitter, with scikit-learn's metadata routing.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X, y, sample_weight, **params)
+        del self.l1_ratio_
+        return self
+
+    def _ratios(self) -> list[float]:
+        return [1.0]
+
+    def _model(self) -> ElasticNet:
+        shared = Lasso().get_params().keys() & self.get_params().keys() - {"precompute"}
+        model = Lasso(**{name: getattr(self, name) for name in shared})
+        return model.set_params(alpha=self.alpha_)  # type: ignore[no-any-return]
+
+
+def strengths(name: str, values: Any, *, zero: bool) -> Array:
+    """A list of strengths, >= 0 or > 0, with scikit-learn's messages."""
+    bound = ">=" if zero else ">"
+    listed = [values] if np.ndim(values) == 0 else list(values)
+    if not listed:
+        raise ValueError(f"{name} is empty; give at least one strength.")
+    for k, value in enumerate(listed):
+        label = f"{name}[{k}]" if len(listed) > 1 else name
+        if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+            raise TypeError(f"{label} must be an instance of float, not {type(value).__name__}.")
+        number = float(value)
+        if not 0.0 <= number < np.inf or (number == 0.0 and not zero):
+            raise ValueError(f"{label} == {value}, must be {bound} 0.0.")
+    return np.asarray(listed, dtype=np.float64)
+
+
+def _column(y: Any) -> Any:
+    """A column as a vector, with scikit-learn's warning."""
+    from sklearn.utils import column_or_1d
+
+    return column_or_1d(y, warn=True)
+
+
+def _fold_errors(
+    X: Any,
+    y: Array,
+    weights: Array | None,
+    train: Array,
+    test: Array,
+    alphas: Array,
+    ratio: float,
+    fit_intercept: bool,
+    options: dict[str, Any],
+) -> tuple[Array, Walked]:
+    """Mean squared errors on the test rows along the path fitted to the training rows."""
+    problem = Problem(
+        X[train], y[train], fit_intercept=fit_intercept, sample_weight=rows(weights, train)
+    )
+    walked = walk_along(problem, [(a * ratio, a * (1.0 - ratio)) for a in alphas], options)
+    errors = y[test] - (X[test] @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T
+    return np.average(errors * errors, axis=1, weights=rows(weights, test)), walked

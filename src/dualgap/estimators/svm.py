@@ -1,0 +1,265 @@
+"""Linear support vector classification, with a smooth hinge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from dualgap._types import Array
+from dualgap.estimators import _parameters as check
+from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, tasks_of
+from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
+from dualgap.estimators._linear import LinearClassifier
+from dualgap.estimators._stopping import BestScore, hold_back
+from dualgap.losses import SmoothedHinge, SquaredHinge
+from dualgap.problem import Problem
+from dualgap.trace import Snapshot
+
+
+class LinearSVC(LinearClassifier, Certified):
+    """Linear support vector classification, certified.
+
+    Minimises ``r(w) + C sum_i w_i loss(y_i x_i'w)`` as scikit-learn's `LinearSVC` does, where the
+    intercept is the coefficient of a constant feature of value ``intercept_scaling`` and penalised
+    like the others; r is ``|w|^2/2`` or ``|w|_1``, and with m = y_i x_i'w the loss is
+    ``max(0, 1 - m)^2`` (squared hinge) or the smoothed hinge: 0 for m >= 1, 1 - m - h/2 for
+    m <= 1 - h, ``(1 - m)^2/(2h)`` between. More than two classes: one against the rest.
+    ``certificate_`` bounds the distance to the optimum of this objective divided by C W (2 C W for
+    the squared hinge), where W is the sum of the weights w_i.
+
+    Parameters
+    ----------
+    penalty : {"l1", "l2"}, default="l2"
+        r.
+    loss : {"squared_hinge", "smoothed_hinge"} or dualgap loss, default="squared_hinge"
+        ``"smoothed_hinge"`` has h = 1; ``dualgap.losses.SmoothedHinge(width=0.1)`` is nearer to
+        the hinge. The hinge itself is not smooth and is refused.
+    dual : "auto" or bool, default="auto"
+        No effect: primal and dual are solved together.
+    tol : float, default=1e-6
+        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
+        what float64 can give.
+    C : float, default=1.0
+        Inverse strength of the penalty, > 0.
+    multi_class : {"ovr"}, default="ovr"
+        ``"crammer_singer"`` is refused.
+    fit_intercept : bool, default=True
+        Whether there is an intercept.
+    intercept_scaling : float, default=1
+        The value of the constant feature: the larger, the less the intercept is penalised.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; with more than two they weigh the positive rows of each
+        problem, as in scikit-learn.
+    verbose : int, default=0
+        Show a live line.
+    random_state : int, RandomState instance or None, default=None
+        Seed of randomised solvers and of the early stopping split.
+    max_iter : int, default=10000
+        Most passes over the data, for each problem.
+    solver : str or dualgap algorithm, default="auto"
+        ``"auto"`` or an algorithm of `dualgap.solve`.
+    warm_start : bool, default=False
+        Go on from the last fit. With the same data and parameters the run is continued exactly
+        (primal and dual point, step sizes, adaptation); else it starts from the last points.
+    early_stopping : bool, default=False
+        Hold rows back and stop when the accuracy on them no longer improves; the coefficients
+        with the best score are kept, with their certificate.
+    validation_fraction : float, default=0.1
+        Share of the rows to hold back.
+    n_iter_no_change : int, default=5
+        Checks without improvement before an early stop.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        w.
+    intercept_ : ndarray of shape (1,) or (n_classes,), or float
+        ``intercept_scaling`` times the coefficient of the constant feature; 0.0 if
+        ``fit_intercept=False``.
+    n_iter_ : int
+        Passes over the data, set-up apart; the most that a class took.
+    certificate_ : Certificate
+        The bound on the distance to the optimum; with several classes that of the problem with
+        the largest relative gap.
+    certificates_ : list of Certificate
+        One per problem.
+    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        The dual points, which together with ``coef_`` prove the certificates.
+    status_ : Status
+        How the solve ended; ``str(status_)`` is a sentence.
+    trace_ : Trace
+        What happened at every check.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: Any = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-6,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = DEFAULT_PASSES,
+        solver: Any = "auto",
+        warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.solver = solver
+        self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : float or array-like of shape (n_samples,), default=None
+            Weights >= 0.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        check.choice(self, "penalty", ("l1", "l2"))
+        C = check.real(self, "C", open_low=True)
+        scaling = check.real(self, "intercept_scaling", open_low=True)
+        loss = self._loss()
+        if self.multi_class == "crammer_singer":
+            raise ValueError(
+                "multi_class='crammer_singer' is another objective, which LinearSVC of dualgap "
+                "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."
+            )
+        check.choice(self, "multi_class", ("ovr",))
+        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        labels = encode(y)
+        weights = check.sample_weights(sample_weight, X.shape[0])
+        self.classes_ = labels.classes
+        tasks = tasks_of(self, X, y, weights)
+        at_least_two(labels, weights)
+        by_class = class_weights(self.class_weight, labels, y, weights)
+        codes, held = labels.codes, None
+        if self.early_stopping:
+            (X, codes, weights), held = hold_back(
+                X,
+                codes,
+                weights,
+                fraction=self.validation_fraction,
+                seed=self.random_state,
+                stratify=codes,
+            )
+        self._remember(X, codes, weights)
+        rows = with_constant(X, scaling) if self.fit_intercept else X
+        K = labels.classes.size
+        first: Problem | None = None
+        solutions = []
+        for k in [1] if K == 2 else range(K):
+            positive = codes == k
+            b = np.where(positive, 1.0, -1.0)
+            own = weights
+            if by_class is not None:  # liblinear weighs the rest only if it is a class
+                rest = by_class[1 - k] if K == 2 else 1.0
+                factor = np.where(positive, by_class[k], rest)
+                own = factor if weights is None else weights * factor
+            if first is None or by_class is not None:
+                strength = 1.0 / (C * check.total_weight(own, X.shape[0]))
+                if isinstance(loss, SquaredHinge):  # liblinear's has no 1/2
+                    strength /= 2.0
+                l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
+                problem = Problem(rows, b, loss=loss, l1=l1, l2=l2, sample_weight=own)
+                first = problem
+            else:
+                problem = first.replace(b=b)
+            stop = None
+            if held is not None:
+                stop = BestScore(_accuracy(held, k, scaling), self.n_iter_no_change)
+
+            def watch(snapshot: Snapshot) -> bool:
+                def attributes() -> dict[str, Any]:
+                    coef, intercept = self._rows([np.array(snapshot.x)], np.float64)
+                    return {"coef_": coef, "intercept_": intercept}
+
+                return tasks.check(attributes)
+
+            watcher = watch if tasks.watched and K == 2 else None
+            solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
+        solutions = [solution.rounded(X.dtype) for solution in solutions]
+        self.coef_, self.intercept_ = self._rows([s.x for s in solutions], X.dtype)
+        if not self.fit_intercept:
+            self.intercept_ = 0.0  # as scikit-learn has it
+        self.dual_coef_ = solutions[0].y if K == 2 else np.stack([s.y for s in solutions], axis=1)
+        self.n_iter_ = max(s.passes for s in solutions)
+        self._keep(solutions)
+        tasks.end()
+        return self
+
+    def _loss(self) -> SquaredHinge | SmoothedHinge:
+        if isinstance(self.loss, SquaredHinge | SmoothedHinge):
+            return self.loss
+        if isinstance(self.loss, str) and self.loss == "hinge":
+            raise ValueError(
+                "loss='hinge' is not smooth, and LinearSVC of dualgap needs a smooth loss; use "
+                "loss='squared_hinge', or a smoothed hinge as near as you like: "
+                "loss=dualgap.losses.SmoothedHinge(width=0.1)."
+            )
+        check.choice(self, "loss", ("squared_hinge", "smoothed_hinge"))
+        return SquaredHinge() if self.loss == "squared_hinge" else SmoothedHinge()
+
+    def _rows(self, points: list[Array], dtype: Any) -> tuple[Array, Any]:
+        """coef_ and intercept_ from the solver's points."""
+        x = np.stack(points)
+        if not self.fit_intercept:
+            return np.asarray(x, dtype), np.zeros(len(points), dtype)
+        return np.asarray(x[:, :-1], dtype), np.asarray(self.intercept_scaling * x[:, -1], dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse data are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _accuracy(held: tuple[Any, Any, Array | None], k: int, scaling: float) -> Any:
+    """Share of the held-back rows on the right side, as a function of x."""
+    X, codes, weights = held
+
+    def score(x: Array, intercept: Any) -> float:
+        constant = scaling * x[-1] if x.size > X.shape[1] else 0.0
+        right = (X @ x[: X.shape[1]] + constant > 0) == (codes == k)
+        return float(np.average(right, weights=weights))
+
+    return score

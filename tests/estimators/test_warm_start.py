@@ -1,0 +1,105 @@
+"""Going on after max_iter is one long run; other data start from the last points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dualgap
+from tests.estimators.data import labels, regression
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+MODELS = [
+    (dualgap.Ridge(tol=1e-14, solver="bpd"), None),
+    (dualgap.Ridge(tol=1e-20, solver="ada-spdc", random_state=3), None),
+    (dualgap.ElasticNet(0.1, tol=1e-20, solver="adf-bpd"), None),
+    (dualgap.LogisticRegression(tol=1e-12, solver="agd"), 2),
+    (dualgap.LogisticRegression(tol=1e-12, l1_ratio=0.5), 3),
+    (dualgap.LogisticRegression(tol=1e-12, solver="saga"), 3),
+    (dualgap.LinearSVC(tol=1e-12, solver="ada-bpd"), 3),
+    (dualgap.HuberRegressor(alpha=1.0, tol=1e-12), None),
+]
+
+
+@pytest.mark.parametrize(("model", "classes"), MODELS)
+def test_continuing_is_one_long_run(model, classes):
+    X, y, _ = regression()
+    y = y if classes is None else labels(classes)
+    params = model.get_params()
+    whole = type(model)(**{**params, "max_iter": 40}).fit(X, y)
+    parts = type(model)(**{**params, "max_iter": 20, "warm_start": True}).fit(X, y)
+    assert not np.array_equal(parts.coef_, whole.coef_)
+    parts.fit(X, y)
+    assert np.array_equal(parts.coef_, whole.coef_)
+    assert np.array_equal(parts.intercept_, whole.intercept_)
+
+
+@pytest.mark.parametrize(
+    ("model", "classes"),
+    [
+        (dualgap.Lasso(0.01, tol=1e-12), None),
+        (dualgap.LogisticRegression(tol=1e-12), 2),
+        (dualgap.LogisticRegression(tol=1e-12), 3),
+        (dualgap.LogisticRegression(l1_ratio=1.0, tol=1e-12), 2),
+    ],
+)
+def test_small_parts_end_where_one_run_does(model, classes):
+    """Solvers whose steps are several passes: part by part until the end."""
+    X, y, _ = regression()
+    y = y if classes is None else labels(classes)
+    whole = type(model)(**model.get_params()).fit(X, y)
+    parts = type(model)(**{**model.get_params(), "max_iter": 1, "warm_start": True}).fit(X, y)
+    assert not parts.status_.converged
+    for _ in range(40):
+        parts.fit(X, y)
+    assert parts.status_.converged
+    assert np.array_equal(parts.coef_, whole.coef_)
+    assert np.array_equal(parts.intercept_, whole.intercept_)
+
+
+@pytest.mark.parametrize(("model", "classes"), MODELS)
+def test_a_converged_fit_stays(model, classes):
+    X, y, _ = regression()
+    y = y if classes is None else labels(classes)
+    again = type(model)(**{**model.get_params(), "warm_start": True, "tol": 1e-6}).fit(X, y)
+    coef, passes = again.coef_.copy(), np.max(again.n_iter_)
+    again.fit(X, y)
+    assert np.array_equal(again.coef_, coef)
+    assert np.max(again.n_iter_) == 1 < passes
+
+
+def test_other_strength_starts_from_the_last_points():
+    X, y, _ = regression()
+    cold = dualgap.ElasticNet(0.099, tol=1e-10).fit(X, y)
+    warm = dualgap.ElasticNet(0.1, tol=1e-10, warm_start=True).fit(X, y)
+    warm.set_params(alpha=0.099).fit(X, y)
+    assert warm.n_iter_ < cold.n_iter_
+    np.testing.assert_allclose(warm.coef_, cold.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("change", ["rows", "features", "labels", "intercept"])
+def test_other_data_are_another_problem(change):
+    X, y = regression()[0], labels(3)
+    model = dualgap.LogisticRegression(tol=1e-9, warm_start=True).fit(X, y)
+    if change == "rows":
+        X, y = X[:60], y[:60]
+    elif change == "features":
+        X = X[:, :4]
+    elif change == "labels":
+        y = np.roll(y, 5)
+    else:
+        model.set_params(fit_intercept=False)
+    model.fit(X, y)
+    fresh = dualgap.LogisticRegression(tol=1e-9, fit_intercept=change != "intercept").fit(X, y)
+    np.testing.assert_allclose(model.coef_, fresh.coef_, atol=1e-3)
+    assert model.certificate_.relative_gap <= 1e-9
+
+
+def test_zero_coefficients_do_not_fool_the_continuation():
+    """With x = 0 the objective is the same for every alpha: only the strengths tell."""
+    X, y, _ = regression()
+    model = dualgap.Lasso(1e3, warm_start=True).fit(X, y)
+    assert not model.coef_.any()
+    model.set_params(alpha=0.01).fit(X, y)
+    assert model.coef_.any()
+    assert model.certificate_.relative_gap <= model.tol
