@@ -38,6 +38,7 @@ FOR_MULTINOMIAL = (
     "saga",
     "svrg",
     "newton",
+    "prox-newton",
 )
 """What can be run on a loss without dual prox."""
 
