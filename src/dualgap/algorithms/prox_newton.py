@@ -6,15 +6,16 @@
     4.  each row x_j of x+ less the c that makes g(x_j - c) smallest
 
 On the orthant of s the objective is smooth, so these are Newton's steps there, and the projection
-of line 3 is how coordinates leave (Schmidt, 2010, on projected scaled subgradients). Line 4: the
+of line 3 is how coordinates leave (Schmidt, 2010, on projected scaled subgradients), or, where that
+spoils the step, the first one to reach 0 is where it ends. Line 4: the
 loss does not change if all classes move together, so only g can say where, and it says so in closed
 form; without it H_FF is singular. Once the support is found the convergence is that of Newton.
 
 The conjugate gradients are preconditioned by the diagonal of H, or, once they have cost as many
 passes as that takes, by its blocks of one class each, A' diag(q p_k (1 - p_k)) A + l2, which know
 how columns are correlated. phi'' is raised by a share of its bound where full steps overshoot, as
-in `newton`. Where the projection spoils the step, a proximal gradient step in the metric of the
-diagonal of H is taken instead: that one always gets somewhere.
+in `newton`. Where no step will do, a proximal gradient step in the metric of the diagonal of H is
+taken instead: that one always gets somewhere.
 """
 
 from __future__ import annotations
@@ -49,8 +50,6 @@ MOST_PRODUCTS = 100
 """With H, for one system."""
 LARGEST_SIDE = 1024
 """Of a block."""
-SHORTEST = 2.0**-6
-"""A line search that gets below this gives way to a proximal gradient step."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class ProxNewton(Algorithm):
         orthant = _Orthant(problem, replace(s, memory=memory))
         d, gain, products = orthant.newton_direction()
         t, x, z, primal, tried = orthant.search(d)
-        if t < SHORTEST:
+        if t == 0.0:
             x, z, primal, memory["bound"], more = orthant.gradient_step(memory["bound"])
             tried += more
         if problem.loss.is_vector:
@@ -159,21 +158,22 @@ class _Orthant:
         return d, gain, float(count)
 
     def search(self, d: Array) -> tuple[float, Array, Array, float, int]:
-        """Line 3: t, x+, A x+, P there, and the products it took."""
+        """Line 3: t (0 if none will do), x+, A x+, P there, and the products it took."""
         s, problem = self.s, self.problem
-        t, tried = 1.0, 0
-        while True:
+        crossing = (self.l1 > 0.0) & (s.x * (s.x + d) < 0.0)
+        first = float(np.min(-s.x[crossing] / d[crossing], initial=1.0))
+        ladder = [1.0, 0.5, 0.25, *(min(first, 0.25) * 0.25**k for k in range(4))]
+        for tried, t in enumerate(ladder, start=1):
             x = s.x + t * d
             x = np.where((self.l1 > 0.0) & (np.sign(x) != self.signs), 0.0, x)
+            if t == first:  # to 0, whatever the rounding
+                x[crossing & (np.abs(x) <= 1e-15 * np.abs(s.x))] = 0.0
             z = problem.predict(x)
             primal = problem.primal(x, z)
-            tried += 1
             promised = dot(self.slope, x - s.x)
             if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal) and promised <= 0.0:
                 return t, x, z, primal, tried
-            if t < SHORTEST:
-                return t, s.x, s.z, s.primal, tried
-            t *= 0.5
+        return 0.0, s.x, s.z, s.primal, len(ladder)
 
     def gradient_step(self, bound: float) -> tuple[Array, Array, float, float, int]:
         """x+ = prox of g in the metric L diag(H), with an L that majorises."""
