@@ -91,7 +91,7 @@ def test_against_scikit_learn(algorithm, fit_intercept):
     assert np.abs(result.x - theirs).max() <= 1e-4
 
 
-@pytest.mark.parametrize("algorithm", SERVED)
+@pytest.mark.parametrize("algorithm", SERVED[:-1])  # whose steps cost the same
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_resume_is_bitwise(algorithm, fit_intercept):
     problem = case("elastic_net", fit_intercept=fit_intercept, weights=True).problem()

@@ -65,6 +65,10 @@ MOST_RISE = 1e3
 """Of m from one system to the next."""
 AT_ONCE = 3.0
 """A factorisation that costs no more passes than this is made without waiting."""
+FLAT = 1e-14
+"""Curvature along a direction over that of its coordinates one by one: below this, rounding."""
+NOTHING = 1e-19
+"""Of P: a predicted gain below this is none."""
 UNEVEN = 0.1
 """A column with more than this share of all squares is taken for one in other units."""
 
@@ -145,7 +149,8 @@ class _System:
         self.spent = float(s.memory["spent"])
         self.tol, self.passes, self.solved = tol, 0.0, False
         self.l2 = _l2(problem)
-        self.diagonal = self._diagonal() if self.factor is None else 1.0
+        self.units = self._diagonal()
+        self.diagonal = self.units if _is_uneven(problem) else 1.0
 
     def memory(self) -> dict[str, Any]:
         """What the state keeps of it."""
@@ -165,7 +170,8 @@ class _System:
         if self.p is None:
             self._point()
             self.rho0 = self.rho
-        if not self.rho > 0.0:
+        # Nothing to gain but rounding, which a singular H would blow up.
+        if not self.rho > NOTHING * self.problem.scale(self.base[2]):
             self.solved = True
         # The iterates do not depend on where the chunks end.
         done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
@@ -175,8 +181,8 @@ class _System:
             Hp = Hp + self.l2 * self.p
             self._pay(share)
             curvature = dot(self.p, Hp)
-            if not curvature > 0.0:  # a flat direction, or the end of precision
-                self.solved = True
+            if not curvature > FLAT * dot(self.units * self.p, self.p):
+                self.solved = True  # a flat direction, or the end of precision
                 break
             a = self.rho / curvature
             self.d = self.d + a * self.p
@@ -242,13 +248,12 @@ class _System:
             return np.asarray(self.factor.solve(r))
         return np.asarray(r / self.diagonal)
 
-    def _diagonal(self) -> Any:
-        """Of H, where columns come in units of their own; else 1.
+    def _diagonal(self) -> Array:
+        """Of H, or near it: phi'' is replaced by its mean.
 
-        With columns of one unit (words, pixels) its rare ones would be blown up.
+        It preconditions where columns come in units of their own. With columns of one unit (words,
+        pixels) its rare ones would be blown up.
         """
-        if not _is_uneven(self.problem):
-            return 1.0
         squares = self.problem.column_norms**2
         squares = squares if self.s.x.ndim == 1 else squares[:, None]
         level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)

@@ -7,7 +7,7 @@
 
 On the orthant of s the objective is smooth, so these are Newton's steps there, and the projection
 of line 3 is how coordinates leave (Schmidt, 2010, on projected scaled subgradients), or, where that
-spoils the step, the first one to reach 0 is where it ends. Line 4: the
+spoils the step, the first one to reach 0 is where it ends. They enter a few at a time. Line 4: the
 loss does not change if all classes move together, so only g can say where, and it says so in closed
 form; without it H_FF is singular. Once the support is found the convergence is that of Newton.
 
@@ -46,6 +46,10 @@ from dualgap.state import State
 
 FORCING = 1e-2
 """The residual of line 2, squared and in the norm of its preconditioner, falls to this share."""
+ENTERS = 0.7
+"""A coordinate at 0 is let in if it promises this share of what the best one does,"""
+GROWTH = 0.3
+"""and at most so many, as a share of those that are not 0."""
 MOST_PRODUCTS = 100
 """With H, for one system."""
 LARGEST_SIDE = 1024
@@ -80,7 +84,7 @@ class ProxNewton(Algorithm):
             memory["blocks"], memory["spent"] = _blocks(problem, s), 0.0
         orthant = _Orthant(problem, replace(s, memory=memory))
         d, gain, products = orthant.newton_direction()
-        t, x, z, primal, tried = orthant.search(d)
+        t, x, z, primal, tried, first = orthant.search(d)
         if t == 0.0:
             x, z, primal, memory["bound"], more = orthant.gradient_step(memory["bound"])
             tried += more
@@ -88,8 +92,9 @@ class ProxNewton(Algorithm):
             x, z, primal = _centred(problem, x, z, primal)
         memory["spent"] += products
         memory["level"] = mean_curvature(problem, z)
+        stretch = 1.0 if t >= first else t  # a step that ends at a zero is not for want of damping
         memory["damping"] = next_damping(
-            problem, s.memory["damping"], gain, t, s.primal - primal, memory["level"]
+            problem, s.memory["damping"], gain, stretch, s.primal - primal, memory["level"]
         )
         y = problem.loss.grad(z, problem.b)
         new = replace(
@@ -107,12 +112,16 @@ class _Orthant:
         g = problem.regularizer
         self.l1, self.l2 = np.broadcast_to(g.l1, s.x.shape), g.l2
         self.grad = s.u + self.l2 * s.x
-        inward = np.where(np.abs(self.grad) > self.l1, -np.sign(self.grad), 0.0)
+        diagonal = per_row(problem.column_norms**2, s.x) * s.memory["level"] + self.l2
+        self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+        # What a step of the one coordinate alone would gain, as a square root.
+        lures = np.maximum(np.abs(self.grad) - self.l1, 0.0) / np.sqrt(self.diagonal)
+        lures = np.where(s.x == 0.0, lures, 0.0)
+        enter = (lures > 0.0) & (lures >= _threshold(lures, s.x))
+        inward = np.where(enter, -np.sign(self.grad), 0.0)
         self.signs = np.where(s.x != 0.0, np.sign(s.x), inward)
         self.free: Mask = (self.signs != 0.0) | (self.l1 == 0.0)
         self.slope = np.where(self.free, self.grad + self.l1 * self.signs, 0.0)
-        diagonal = per_row(problem.column_norms**2, s.x) * s.memory["level"] + self.l2
-        self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
         self.precondition = self._preconditioner(s.memory["blocks"])
 
     def _preconditioner(self, blocks: Array | None) -> Callable[[Array], Array]:
@@ -157,8 +166,8 @@ class _Orthant:
             p = search + (rho / before) * p
         return d, gain, float(count)
 
-    def search(self, d: Array) -> tuple[float, Array, Array, float, int]:
-        """Line 3: t (0 if none will do), x+, A x+, P there, and the products it took."""
+    def search(self, d: Array) -> tuple[float, Array, Array, float, int, float]:
+        """Line 3: t (0 if none will do), x+, A x+, P there, products it took, the first zero."""
         s, problem = self.s, self.problem
         crossing = (self.l1 > 0.0) & (s.x * (s.x + d) < 0.0)
         first = float(np.min(-s.x[crossing] / d[crossing], initial=1.0))
@@ -172,8 +181,8 @@ class _Orthant:
             primal = problem.primal(x, z)
             promised = dot(self.slope, x - s.x)
             if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal) and promised <= 0.0:
-                return t, x, z, primal, tried
-        return 0.0, s.x, s.z, s.primal, len(ladder)
+                return t, x, z, primal, tried, first
+        return 0.0, s.x, s.z, s.primal, len(ladder), first
 
     def gradient_step(self, bound: float) -> tuple[Array, Array, float, float, int]:
         """x+ = prox of g in the metric L diag(H), with an L that majorises."""
@@ -226,6 +235,14 @@ def best_shifts(x: Array, l1: Array, l2: Array) -> Array:
     # Falling slope on the left of the point: it is the minimiser. Else the zero lies before it.
     back = np.divide(left, K * l2, out=np.zeros_like(left), where=(l2 > 0.0) & (left > 0.0))
     return np.asarray(at - back)
+
+
+def _threshold(lures: Array, x: Array) -> float:
+    """What a coordinate at 0 must promise to be let in: columns that are alike come in turn."""
+    most = max(1, int(GROWTH * np.count_nonzero(x)))
+    ranked = np.sort(lures, axis=None)
+    last = float(ranked[-most]) if most < ranked.size else 0.0
+    return max(ENTERS * float(ranked[-1]), last)
 
 
 def _price(problem: Problem) -> float:
