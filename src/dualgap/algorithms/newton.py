@@ -65,7 +65,7 @@ MOST_RISE = 1e3
 """Of m from one system to the next."""
 AT_ONCE = 3.0
 """A factorisation that costs no more passes than this is made without waiting."""
-FLAT = 1e-14
+FLAT = 1e-15
 """Curvature along a direction over that of its coordinates one by one: below this, rounding."""
 NOTHING = 1e-19
 """Of P: a predicted gain below this is none."""
@@ -170,8 +170,10 @@ class _System:
         if self.p is None:
             self._point()
             self.rho0 = self.rho
-        # Nothing to gain but rounding, which a singular H would blow up.
-        if not self.rho > NOTHING * self.problem.scale(self.base[2]):
+        # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
+        # for D, which divides by it.)
+        nothing = 0.0 if problem.regularizer.has_l2 else NOTHING * problem.scale(self.base[2])
+        if not self.rho > nothing:
             self.solved = True
         # The iterates do not depend on where the chunks end.
         done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
