@@ -44,7 +44,7 @@ from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State
 
-FORCING = 1e-2
+FORCING = 1e-3
 """The residual of line 2, squared and in the norm of its preconditioner, falls to this share."""
 ENTERS = 0.7
 """A coordinate at 0 is let in if it promises this share of what the best one does,"""
