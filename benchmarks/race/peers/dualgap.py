@@ -40,4 +40,5 @@ def _contestant(task: Task, algorithm: str) -> Contestant:
             "gap": result.certificate.gap,
         }
 
-    return Contestant(fit, tolerances())
+    # From tol = 1000: a point may be good long before the bound that proves it.
+    return Contestant(fit, tolerances(3.0, -14.0))
