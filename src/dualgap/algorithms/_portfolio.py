@@ -4,8 +4,8 @@
   the dual prox has no formula.
 - l1 > 0: `working-set`, because the solution is sparse; with several predictions a row
   `prox-newton`.
-- No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss: `sdca`; a few passes are
-  enough.
+- No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss, and a factorisation would
+  cost many passes: `sdca`; a few passes are enough.
 - No l1 otherwise: `newton`, which takes care of the conditioning.
 
 No choice reads a clock, so a run can be repeated bit for bit. Newton switches in flight, from
@@ -14,6 +14,7 @@ conjugate gradients to a factorisation, when that is the cheaper way by then.
 
 from __future__ import annotations
 
+from dualgap import factorised
 from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.newton import Newton
@@ -24,6 +25,10 @@ from dualgap.problem import Problem
 
 MANY_ROWS = 1000
 """With fewer, everything is over in milliseconds and compiled kernels have no time to pay."""
+
+
+DEAR = 10.0
+"""Passes: below this price of a factorisation Newton is as quick as any."""
 
 
 def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
@@ -40,6 +45,6 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
         strong = g.strong_convexity
         if strong > 0.0 and not loss.is_quadratic:
             kappa = problem.constants.R.value**2 / (loss.gamma * strong)
-            if kappa <= problem.n:
+            if kappa <= problem.n and factorised.cost(problem.design, g.l2) > DEAR:
                 return SDCA(), f"the condition number {kappa:.2g} is below n"
     return Newton(), "no l1 part, and Newton steps need no scaling"
