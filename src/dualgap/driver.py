@@ -317,7 +317,7 @@ class _Run:
                 return self._converged(s)
             if certificate.certified and certificate.gap <= 4.0 * certificate.rounding:
                 return Status.ROUNDING
-            self.attempts.next_confirmation = s.t + 10
+            self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:
             return self._judge_paid(s, target)
         return self._judge_rounding(s, gap)
@@ -361,12 +361,12 @@ class _Run:
                 return Status.ROUNDING
             if estimate > 0:
                 self.attempts.factor = max(certificate.gap / estimate, 1e-3)
-            self.attempts.next_t = s.t + 10
+            self.attempts.next_t = s.t + self.algorithm.patience
             return None
         if due:
             self.attempts.failures += 1
             self.attempts.factor *= 5.0
-            self.attempts.next_t = s.t + 20
+            self.attempts.next_t = s.t + 2 * self.algorithm.patience
             if self.attempts.failures == 4:
                 return Status.STATIONARY
         return None

@@ -27,6 +27,8 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+    patience: ClassVar[int] = 10
+    """Steps before a certificate that must be paid for is tried again."""
     uses_local_curvature: ClassVar[bool] = False
     """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
 

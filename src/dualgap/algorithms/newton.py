@@ -86,6 +86,7 @@ class Newton(Algorithm):
     tol: float = 1e-6
 
     name: ClassVar[str] = "newton"
+    patience: ClassVar[int] = 1
 
     def aiming_at(self, tol: float) -> Newton:
         """The last system is solved for this gap."""

@@ -80,6 +80,7 @@ class WorkingSet(Algorithm):
     """
 
     name: ClassVar[str] = "working-set"
+    patience: ClassVar[int] = 1
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """There are none."""
