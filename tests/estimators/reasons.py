@@ -19,6 +19,8 @@ LABELS = (
     "lacks; scikit-learn rebuilds scorers from their private parts."
 )
 GRAM = "precompute has no effect: a Gram matrix that is passed in is not looked at."
+SILENT = "A parameter that has no effect beside another is not warned of."
+DEPRECATED = "scikit-learn warns of changes to its own interface; ours has nothing to phase out."
 TINY = (
     "alpha = 1e-16: no dual point can certify so small a strength in float64, and the coefficients "
     "are those of the last iterate."
@@ -82,6 +84,24 @@ REASONS: dict[str, str] = {
     "test_enet_coordinate_descent_raises_convergence": QUICKER,
     "test_enet_copy_X_False_check_input_False": "X is never written to, copy_X=False or not.",
     "test_lassoCV_does_not_set_precompute": PRIVATE,
+    # ---- test_logistic: what scikit-learn says of its own parameters ----
+    "test_LogisticRegressionCV_on_folds": TOL,
+    "test_l1_ratio_non_elasticnet": SILENT,
+    "test_penalty_none": SILENT,
+    "test_lr_penalty_l1ratio_incompatible": SILENT,
+    "test_penalty_deprecated": DEPRECATED,
+    "test_logisticregressioncv_warns_with_use_legacy_attributes": DEPRECATED,
+    "test_l1_ratio_None_deprecated": DEPRECATED,
+    "test_logisticregression_warns_with_n_jobs": DEPRECATED,
+    "test_lr_scoring_warns": DEPRECATED,
+    "test_large_sparse_matrix": NAMES + " Indices of 64 bits are taken too.",
+    "test_liblinear_with_large_values": NAMES,
+    "test_newton_cholesky_fallback_to_lbfgs": NAMES,
+    "test_lr_cv_scores_differ_when_sample_weight_is_requested": "score takes sample_weight "
+    "also where the scorer has not requested it, and leaves it out then.",
+    "test_zero_max_iter": "n_iter_ is at least 1, as scikit-learn's checks ask for.",
+    "test_logistic_regression_callback_support": "A callback hears of each check of the "
+    "gap; n_iter_ counts passes, and a step of Newton's is several.",
     # ---- test_huber ----
     "test_huber_equals_lr_for_high_epsilon": TOL,
     "test_huber_warm_start": "n_iter_ is at least 1, as scikit-learn's checks ask for.",
