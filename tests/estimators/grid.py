@@ -33,7 +33,7 @@ def prepared(model: Any, check: Any) -> Any:
         return model
     if model.solver in DRAWN:
         return clone(model).set_params(tol=1e-16, max_iter=40_000)
-    return clone(model).set_params(tol=1e-14, max_iter=2000)
+    return clone(model).set_params(tol=1e-13, max_iter=2000)
 
 
 def penalties() -> list[Any]:
