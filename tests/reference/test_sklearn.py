@@ -38,25 +38,26 @@ def compare(A: Any, b: np.ndarray, model: Any, *, slack: float = 0.0, **problem:
 
     ``slack`` is what scikit-learn's own stopping rule may leave, in units of x.
     """
-    ours = dualgap.solve(A, b, tol=TOL, max_passes=20000, **problem)
-    assert ours.status is dualgap.Status.CONVERGED
     x, c = np.ravel(model.coef_).astype(float), float(np.ravel(model.intercept_)[0])
     theirs = dualgap.certify(A, b, x, intercept=c, **problem)
-    # Each point's P is at least P*, which is at least the other's P less its gap.
-    # (A gap below rounding bounds P - P* but for rounding.)
-    floor = ours.certificate.rounding
-    assert ours.certificate.primal - theirs.primal <= ours.certificate.gap + floor
-    best = min(ours.certificate.primal, theirs.primal)
-    for certificate in (ours.certificate, theirs):
-        assert certificate.certified
-        assert certificate.dual <= best + 1e-13 * best
-    assert theirs.primal - ours.certificate.dual <= slack * (1.0 + best) + ours.certificate.gap
-    if np.isfinite(ours.certificate.distance):
-        apart = np.linalg.norm(ours.x - x)
-        assert apart <= ours.certificate.distance + theirs.distance
-    np.testing.assert_allclose(ours.x, x, atol=1e-4 * (1.0 + np.abs(x).max()))
-    if problem.get("fit_intercept"):
-        assert ours.intercept == pytest.approx(c, abs=1e-4 * (1.0 + abs(c)))
+    for adapt in ("curvature", None):  # a primal-dual method, and what auto picks
+        ours = dualgap.solve(A, b, tol=TOL, max_passes=20000, adapt=adapt, **problem)
+        assert ours.status is dualgap.Status.CONVERGED
+        # Each point's P is at least P*, which is at least the other's P less its gap.
+        # (Newton's gap may be below rounding, and then bounds P - P* but for rounding.)
+        floor = ours.certificate.rounding if adapt is None else 0.0
+        assert ours.certificate.primal - theirs.primal <= ours.certificate.gap + floor
+        best = min(ours.certificate.primal, theirs.primal)
+        for certificate in (ours.certificate, theirs):
+            assert certificate.certified
+            assert certificate.dual <= best + 1e-13 * best
+        assert theirs.primal - ours.certificate.dual <= slack * (1.0 + best) + ours.certificate.gap
+        if np.isfinite(ours.certificate.distance):
+            apart = np.linalg.norm(ours.x - x)
+            assert apart <= ours.certificate.distance + theirs.distance
+        np.testing.assert_allclose(ours.x, x, atol=1e-4 * (1.0 + np.abs(x).max()))
+        if problem.get("fit_intercept"):
+            assert ours.intercept == pytest.approx(c, abs=1e-4 * (1.0 + abs(c)))
 
 
 @WEIGHTS
