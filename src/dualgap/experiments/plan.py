@@ -42,7 +42,7 @@ FULL = Plan(
     cpuact=0,
     rcv1_sub=0,
     batch_passes=(100, 300, 1200, 1000),
-    random_passes=(60, 150, 300, 150),
+    random_passes=(60, 150, 200, 120),
 )
 QUICK = Plan(
     "quick: smaller data",
@@ -50,8 +50,8 @@ QUICK = Plan(
     synthetic2=(800, 80),
     cpuact=1000,
     rcv1_sub=800,
-    batch_passes=(100, 400, 1000, 1000),
-    random_passes=(60, 150, 200, 150),
+    batch_passes=(100, 300, 600, 600),
+    random_passes=(60, 100, 150, 100),
 )
 
 
