@@ -28,6 +28,9 @@ GRAM_LIMIT = 8192
 SMALL_GRAM = 200
 """Up to this side, forming the Gram matrix costs no more than a few products."""
 
+UNEVEN = 0.1
+"""A column with more than this share of all squares is taken for one in other units."""
+
 LANCZOS_STEPS = 40
 FAILURE = 1e-10
 
@@ -81,6 +84,12 @@ class Constants:
         """sqrt(sum_i q_i a_ij^2)."""
         self.passes += 1
         return np.sqrt(self.design.column_norms_sq(self.q))
+
+    @cached_property
+    def is_uneven(self) -> bool:
+        """Whether columns come in units of their own."""
+        squares = self.column_norms**2
+        return bool(squares.max() > UNEVEN * squares.sum())
 
     @cached_property
     def trace(self) -> float:

@@ -28,6 +28,10 @@ LARGEST_SIDE = 4096
 """Of a factorised matrix (128 MiB)."""
 MOST_CANCELLED = 1e-10
 """Of Woodbury's difference, the least share that is left."""
+LITTLE = 0.02
+"""Of the mean of w_i |a_i|^2: rows with less are left out,"""
+WORTH_IT = 0.6
+"""if fewer than this share of them are left."""
 CALL = 1e5
 """Multiplications that a pass costs before it has begun."""
 
@@ -69,7 +73,12 @@ class HessianFactor:
         S S' of an earlier factorisation by rows.
     gram : array of shape (d, d), optional
         A'WA of an earlier factorisation by columns.
+    norms : array of shape (n,), optional
+        |a_i|^2. If given, rows of little w_i |a_i|^2 are left out of the Gram matrix.
     """
+
+    is_exact: bool = True
+    """Whether nothing but rounding is between H^(-1) and this."""
 
     def __init__(
         self,
@@ -78,12 +87,13 @@ class HessianFactor:
         l2: Array,
         outer: Array | None = None,
         gram: Array | None = None,
+        norms: Array | None = None,
     ) -> None:
         self.design, self.w, self.l2 = design, w, l2
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
-            self.gram = weighted_gram(design, w) if gram is None else gram
+            self.gram = self._gram(norms) if gram is None else gram
             G = self.gram.copy()
             G[np.diag_indices_from(G)] += l2
             self.cholesky = cholesky(G)
@@ -98,6 +108,7 @@ class HessianFactor:
         # data's part of H outweighs both.
         shift = max(1.0, MOST_CANCELLED * float(np.max(w * np.diag(self.outer), initial=0.0)))
         self.inverse_l2 /= shift
+        self.is_exact = shift == 1.0
         M = self.root[:, None] * self.outer * self.root / shift
         M[np.diag_indices_from(M)] += 1.0
         self.cholesky = cholesky(M)
@@ -112,6 +123,17 @@ class HessianFactor:
             self.schur = max(
                 float(border[-1] - self.h @ self.Kh), MOST_CANCELLED * float(border[-1]), 1e-300
             )
+
+    def _gram(self, norms: Array | None) -> Array:
+        """A'WA, of the rows that count."""
+        if norms is None:
+            return weighted_gram(self.design, self.w)
+        share = self.w * norms
+        counts = share >= LITTLE * share.mean()
+        if np.count_nonzero(counts) > WORTH_IT * counts.size:
+            return weighted_gram(self.design, self.w)
+        self.is_exact = False
+        return weighted_gram(self.design.take(counts), self.w[counts])
 
     def with_strengths(self, l2: Array) -> HessianFactor:
         """The factor for other l2 and the same W, where that is cheap; else this one."""
@@ -136,6 +158,18 @@ class HessianFactor:
             out -= last * self.Kh
             out[-1] = last
         return out
+
+    def newton_step(self, r: Array, slope: Array, z: Array) -> tuple[Array, Array] | None:
+        """d = H^(-1) r and A d, where r = -A'slope - l2 x and z = A x, for half a pass; or None.
+
+        By rows, A E^(-1) r = -S S'slope - z and A E^(-1) A' = S S': no product with A is needed.
+        """
+        if self.columns or self.bordered or not self.is_exact:
+            return None
+        assert self.outer is not None
+        image = -(self.outer @ slope) - z
+        v = self.root * cholesky_solve(self.cholesky, self.root * image)
+        return self.inverse_l2 * (r - self.design.rmatvec(v)), image - self.outer @ v
 
     def _penalised(self, r: Array) -> Array:
         """Woodbury's identity on the penalised coordinates."""

@@ -29,8 +29,10 @@ trace at most.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,8 +41,7 @@ from dualgap import factorised
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
-from dualgap.algorithms._batch import first_state, with_dual
-from dualgap.designs import Design
+from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
 from dualgap.designs._base import Between
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
@@ -53,6 +54,12 @@ STALLED = 0.5
 """Nash and Sofer's test: the model gains less than this share of its mean gain so far."""
 FORCING = 0.25
 """And |r|^2, in the preconditioner's norm, has fallen to this share."""
+SOLVED = 1e-3
+"""Or to this."""
+FAR = 1e3
+"""Times tol: with a gain of that, no thought is given to the dual point."""
+ROUGH = 1e-4
+"""Or more than this, for a larger tol."""
 NEGLIGIBLE = 0.1
 """Share of the trace of the data's part of H that rows left out may carry."""
 WORTH_IT = 0.6
@@ -63,14 +70,22 @@ LEAST_DAMPING = 1e-8
 """Of m over the mean of phi'', where m is not 0."""
 MOST_RISE = 1e3
 """Of m from one system to the next."""
-AT_ONCE = 3.0
+AT_ONCE = 4.0
 """A factorisation that costs no more passes than this is made without waiting."""
 FLAT = 1e-15
 """Curvature along a direction over that of its coordinates one by one: below this, rounding."""
 NOTHING = 1e-19
 """Of P: a predicted gain below this is none."""
-UNEVEN = 0.1
-"""A column with more than this share of all squares is taken for one in other units."""
+LONGER = 0.2
+"""A step goes on if P falls at its end by more than this share of the slope at its beginning."""
+FEWER = 8
+"""A run starts on this fraction of the rows,"""
+ROWS_EACH = 10
+"""if there are as many for every unknown,"""
+CLOSE_ON_FEW = 1e-3
+"""until P there falls by no more than this share of it,"""
+MOST_STEPS_ON_FEW = 30
+"""or for as many steps."""
 
 
 @dataclass(frozen=True)
@@ -103,13 +118,14 @@ class Newton(Algorithm):
                 f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
                 "'working-set', 'ada-bpd' or 'auto'."
             )
-        x = problem.zeros() if x0 is None else x0
+        x = from_few_rows(self, problem) if x0 is None else x0
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
         s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
-        grad = _gradient(problem, s.x, s.u)
         damping = 0.0 if _is_smooth(problem) else FIRST_DAMPING
-        return Start(replace(s, memory={"grad": grad, "spent": 0.0, "damping": damping}))
+        memory = {"grad": _gradient(problem, s.x, s.u), "slope": s.y, "spent": 0.0,
+                  "damping": damping, "hess": curvature(problem, s.z, s.y)}  # fmt: skip
+        return Start(replace(s, memory=memory))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The factor, and the passes that go towards the next one."""
@@ -128,6 +144,28 @@ class Newton(Algorithm):
         if problem.loss.is_quadratic:
             return _move_exactly(problem, s, solver)
         return _move(problem, s, solver) if solver.solved else replace(s, t=s.t + 1)
+
+
+def from_few_rows(algorithm: Algorithm, problem: Problem) -> Array:
+    """Where to start: about the solution on some of the rows, found in the same way; or 0.
+
+    Rows of which there are many more than unknowns resemble each other: what a share of them says
+    is right up to size/rows, so that the whole data are needed for the last steps only.
+    """
+    rows = problem.n // FEWER
+    if problem.loss.is_quadratic or rows < ROWS_EACH * math.prod(problem.shape):
+        return problem.zeros()
+    drawn = np.zeros(problem.n, dtype=bool)
+    drawn[np.random.default_rng(0).permutation(problem.n)[:rows]] = True
+    few = problem.take(drawn)
+    s = algorithm.start(few, None, None).state
+    for _ in range(MOST_STEPS_ON_FEW):
+        before = s.primal
+        s = algorithm.step(few, s)
+        if before - s.primal <= CLOSE_ON_FEW * s.primal and s.memory.get("system") is None:
+            break
+    problem.constants.passes += (few.constants.passes + s.passes) * rows / problem.n
+    return s.x
 
 
 class _System:
@@ -149,9 +187,8 @@ class _System:
         self.factorised_here = kept.get("factorised_here", False)
         self.spent = float(s.memory["spent"])
         self.tol, self.passes, self.solved = tol, 0.0, False
+        self.left_is_known = True
         self.l2 = _l2(problem)
-        self.units = self._diagonal()
-        self.diagonal = self.units if _is_uneven(problem) else 1.0
 
     def memory(self) -> dict[str, Any]:
         """What the state keeps of it."""
@@ -166,21 +203,28 @@ class _System:
     def iterate(self) -> None:
         """Conjugate gradients, until solved or for CHUNK products."""
         problem = self.problem
-        share, design, weighted = self._hessian()
+        share, product = self._hessian()
         self._consider_factorising()
+        Ap = None
         if self.p is None:
-            self._point()
+            Ap = self._point()
             self.rho0 = self.rho
         # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
         # for D, which divides by it.)
         nothing = 0.0 if problem.regularizer.has_l2 else NOTHING * problem.scale(self.base[2])
         if not self.rho > nothing:
             self.solved = True
+        elif self._is_newton_step():
+            self.d, self.gain, self.rho = self.p, 0.5 * self.rho, 0.0
+            if Ap is None:
+                Ap = problem.design.matvec(self.d)
+                self._pay(0.5)
+            self.Ad, self.solved, self.left_is_known = Ap, True, False
         # The iterates do not depend on where the chunks end.
         done, most = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
         while not self.solved and done < most:
             assert self.p is not None
-            Ap, Hp = design.sweep(self.p, weighted)
+            Ap, Hp = product(self.p)
             Hp = Hp + self.l2 * self.p
             self._pay(share)
             curvature = dot(self.p, Hp)
@@ -207,16 +251,38 @@ class _System:
             self.Ad = problem.design.matvec(self.d)
             self._pay(0.5)
 
-    def _hessian(self) -> tuple[float, Design, Between]:
-        """The share of the rows, their design, and the map A p -> Q phi'' A p."""
-        problem, z = self.problem, self.s.z
+    def _hessian(self) -> tuple[float, Callable[[Array], tuple[Array, Array]]]:
+        """The share of the rows in H, and the map p -> A p, A'Q phi'' A p."""
+        problem, hess = self.problem, self.s.memory["hess"]
+        design = problem.design
+        if problem.loss.is_vector:
+            apply, q = curvature_map(problem, hess, self.damping), problem.q
+            return 1.0, lambda p: design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))
+        w = self._row_weights()
         if self.rows is None:
-            apply, q = curvature_map(problem, z, self.damping), problem.q
-            return 1.0, problem.design, lambda at, D: per_row(q[at], D) * apply(at, D)
-        w = (problem.q * _weights(problem, z, self.damping))[self.rows]
-        share = float(np.count_nonzero(self.rows)) / problem.n
+            return 1.0, lambda p: design.weighted_sweep(p, w)
+        some, w = design.take(self.rows), w[self.rows]
+        share = some.shape[0] / problem.n
         self.passes += share
-        return share, problem.design.take(self.rows), lambda at, D: w[at] * D
+        return share, lambda p: some.weighted_sweep(p, w)
+
+    def _row_weights(self) -> Array:
+        """The diagonal of Q (phi'' + m/gamma)."""
+        problem = self.problem
+        return np.asarray(
+            problem.q * (self.s.memory["hess"] + self.damping / problem.loss.gamma)
+        )
+
+    def _is_newton_step(self) -> bool:
+        """Whether the first direction is H^(-1) r already, and what is left of r does not matter.
+
+        Near the end it does: the dual point is made of it.
+        """
+        if self.count or not self.factorised_here or self.problem.loss.is_quadratic:
+            return False
+        assert self.factor is not None
+        target = min(self.tol, ROUGH) * self.problem.scale(self.base[2])
+        return bool(self.factor.is_exact and self.rho > FAR * target)
 
     def _pay(self, passes: float) -> None:
         self.passes += passes
@@ -234,29 +300,40 @@ class _System:
         price = factorised.cost(problem.design, l2, outer_known=known is not None)
         if self.spent < price and price > AT_ONCE:
             return False
-        w = problem.q * _weights(problem, self.s.z, self.damping)
-        self.factor = factorised.HessianFactor(problem.design, w, l2, outer=known)
+        w = self._row_weights()
+        constants = problem.constants
+        norms = None if constants.is_uneven else constants.row_norms_sq
+        self.factor = factorised.HessianFactor(problem.design, w, l2, outer=known, norms=norms)
         self.factorised_here, self.spent = True, 0.0
         self.passes += 1.0
         return True
 
-    def _point(self) -> None:
-        """The first direction, or the first after a change of preconditioner."""
-        self.p = self._precondition(self.r)
+    def _point(self) -> Array | None:
+        """The first direction p, or the first after a change of preconditioner; A p if known."""
+        problem, s, Ap = self.problem, self.s, None
+        self.p = None
+        if self.factorised_here and not self.count and problem.offset is None:
+            assert self.factor is not None
+            step = self.factor.newton_step(self.r, problem.q * s.memory["slope"], s.z)
+            if step is not None:
+                self.p, Ap = step
+                self._pay(0.5)
+        if self.p is None:
+            self.p = self._precondition(self.r)
         self.rho = dot(self.r, self.p)
+        return Ap
 
     def _precondition(self, r: Array) -> Array:
         if self.factor is not None:
             self._pay(self.factor.passes)
             return np.asarray(self.factor.solve(r))
-        return np.asarray(r / self.diagonal)
+        # The diagonal serves where columns come in units of their own. With columns of one unit
+        # (words, pixels) it would blow up the rare ones.
+        return np.asarray(r / self.units) if self.problem.constants.is_uneven else r
 
-    def _diagonal(self) -> Array:
-        """Of H, or near it: phi'' is replaced by its mean.
-
-        It preconditions where columns come in units of their own. With columns of one unit (words,
-        pixels) its rare ones would be blown up.
-        """
+    @cached_property
+    def units(self) -> Array:
+        """The diagonal of H, or near it: phi'' is replaced by its mean."""
         squares = self.problem.column_norms**2
         squares = squares if self.s.x.ndim == 1 else squares[:, None]
         level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)
@@ -270,6 +347,7 @@ class _System:
         loss = self.problem.loss
         target = self.tol * self.problem.scale(self.base[2] - self.gain)
         stalled = gained * self.count <= STALLED * self.gain and rho <= FORCING * self.rho0
+        stalled = stalled or rho <= SOLVED * self.rho0
         if not loss.is_quadratic and (self.gain > target or self.rows is not None):
             return bool(stalled)
         # The gap at the dual point of this system has |r|^2/(2 l2) in it.
@@ -282,13 +360,13 @@ class _System:
 
 def _move(problem: Problem, s: State, system: _System) -> State:
     """Line 3, and the better of two dual points."""
-    d, Ad = system.d, system.Ad
-    t, primal = _line_search(problem, s, d, Ad)
+    d, Ad, hess = system.d, system.Ad, s.memory["hess"]
+    t, primal, slope = _line_search(problem, s, d, Ad)
     x, z = s.x + t * d, s.z + t * Ad
-    slope = problem.loss.grad(z, problem.b)
     u = problem.adjoint(slope)
-    memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain}
-    memory["level"] = mean_curvature(problem, z)
+    memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain, "slope": slope}
+    memory["hess"] = curvature(problem, z, slope)
+    memory["level"] = mean_curvature(problem, memory["hess"])
     memory["damping"] = next_damping(
         problem, system.damping, system.gain, t, s.primal - primal, memory["level"]
     )
@@ -296,11 +374,10 @@ def _move(problem: Problem, s: State, system: _System) -> State:
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, zt=z, y=slope, u=u, primal=primal,
         memory=memory,
     )  # fmt: skip
-    new = with_dual(problem, new)
-    if t == 1.0 and system.rows is None:
-        y = problem.loss.grad(s.z, problem.b) + curvature_map(problem, s.z, system.damping)(
-            slice(None), Ad
-        )
+    smooth = primal - problem.regularizer.value(x)
+    new = with_dual(problem, new, conjugate_at(problem, z, slope, smooth))
+    if t == 1.0 and system.rows is None and system.left_is_known:
+        y = s.memory["slope"] + curvature_map(problem, hess, system.damping)(slice(None), Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.r))
@@ -325,42 +402,45 @@ def _anew(problem: Problem, s: State) -> State:
     z = problem.predict(s.x)
     y = problem.loss.grad(z, problem.b)
     u = problem.adjoint(y)
-    memory = {**s.memory, "grad": _gradient(problem, s.x, u), "drifted": False}
+    memory = {**s.memory, "grad": _gradient(problem, s.x, u), "slope": y, "drifted": False}
     return replace(
         s, z=z, zt=z, y=y, u=u, primal=problem.primal(s.x, z), passes=s.passes + 1.0, memory=memory
     )
 
 
-def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float, float]:
-    """t = 1 if P falls enough there; else near the lowest point in between. And P there."""
+def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float, float, Array]:
+    """t = 1, unless P rises there or still falls steeply; then near its lowest point.
+
+    Also P and phi' there. Beyond 1 it is where the curvature falls along d, as it does on rows
+    that are classified well.
+    """
     slope = dot(s.memory["grad"], d)
     rounding = 1e-14 * abs(s.primal)
 
-    def fallen(t: float) -> tuple[bool, float]:
-        primal = problem.primal(s.x + t * d, s.z + t * Ad)
-        return primal <= s.primal + 1e-4 * t * slope + rounding, primal
-
-    enough, primal = fallen(1.0)
-    if enough:
-        return 1.0, primal
-    low, high = 0.0, 1.0  # P falls at low and rises at high
-    t = 0.5
-    for _ in range(60):
+    def at(t: float) -> tuple[float, Array, bool, float]:
+        """P, phi', whether P has fallen enough, and its derivative along d."""
         z = s.z + t * Ad
-        slopes = per_row(problem.q, z) * problem.loss.grad(z, problem.b)
-        rise = dot(slopes, Ad) + dot(_l2(problem) * (s.x + t * d), d)
-        enough, primal = fallen(t)
+        smooth, slopes = problem.mean_loss_grad(z)
+        x = s.x + t * d
+        primal = smooth + problem.regularizer.value(x)
+        rise = problem.inner(slopes, Ad) + dot(_l2(problem) * x, d)
+        return primal, slopes, primal <= s.primal + 1e-4 * t * slope + rounding, rise
+
+    primal, slopes, enough, rise = at(1.0)
+    if enough and not (rise < LONGER * slope and _is_smooth(problem)):
+        return 1.0, primal, slopes
+    low, high = (1.0, math.inf) if enough else (0.0, 1.0)  # P falls at low and rises at high
+    t = 2.0 if enough else 0.5
+    for _ in range(60):
+        primal, slopes, enough, rise = at(t)
         if enough and abs(rise) <= 0.1 * abs(slope):
             break
         low, high = (t, high) if rise < 0.0 else (low, t)
-        t = 0.5 * (low + high) if low > 0.0 else 0.25 * high
-    return t, primal
-
-
-def _is_uneven(problem: Problem) -> bool:
-    """Whether columns come in units of their own."""
-    squares = problem.column_norms**2
-    return bool(squares.max() > UNEVEN * squares.sum())
+        if high == math.inf:
+            t = 2.0 * t
+        else:
+            t = 0.5 * (low + high) if low > 0.0 else 0.25 * high
+    return t, primal, slopes
 
 
 def _rows_that_count(problem: Problem, s: State) -> Any:
@@ -369,10 +449,10 @@ def _rows_that_count(problem: Problem, s: State) -> Any:
         return None
     if s.memory["gain"] <= 1e-3 * s.primal:  # near the end H is wanted whole
         return None
-    if s.memory["factor"] is not None or _is_uneven(problem):  # a row's length says nothing
+    if s.memory["factor"] is not None or problem.constants.is_uneven:  # a row's length says nothing
         return None
-    damping = float(s.memory["damping"])
-    share = problem.q * _weights(problem, s.z, damping) * problem.constants.row_norms_sq
+    damping = float(s.memory["damping"]) / problem.loss.gamma
+    share = problem.q * (s.memory["hess"] + damping) * problem.constants.row_norms_sq
     order = np.argsort(share)
     dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
     if problem.n - dropped > WORTH_IT * problem.n:
@@ -391,12 +471,18 @@ def _gradient(problem: Problem, x: Array, u: Array) -> Array:
     return np.asarray(u + _l2(problem) * x)
 
 
-def mean_curvature(problem: Problem, z: Array) -> float:
-    """The mean of phi''(z), of its diagonal if it is a matrix."""
+def curvature(problem: Problem, z: Array, slope: Array) -> Array:
+    """phi''(z), from z and phi'(z); with several predictions what it is made of, softmax(z)."""
     if not problem.loss.is_vector:
-        return problem.mean(problem.loss.hess(z, problem.b))
-    p = probabilities(problem, z)
-    return problem.mean((p * (1.0 - p)).mean(axis=1))
+        return problem.loss.hess_beside(z, problem.b, slope)
+    p = slope.copy()  # the gradient of the multinomial loss is softmax(z) less e_b
+    p[np.arange(problem.n), problem.b.astype(np.intp)] += 1.0
+    return p
+
+
+def mean_curvature(problem: Problem, hess: Array) -> float:
+    """The mean of phi''(z), of its diagonal if it is a matrix."""
+    return problem.mean(hess if hess.ndim == 1 else (hess * (1.0 - hess)).mean(axis=1))
 
 
 def _is_smooth(problem: Problem) -> bool:
@@ -421,27 +507,15 @@ def next_damping(
     return 0.0 if _is_smooth(problem) else least
 
 
-def _weights(problem: Problem, z: Array, damping: float) -> Array:
-    """phi''(z), raised by m/gamma."""
-    return problem.loss.hess(z, problem.b) + damping / problem.loss.gamma
-
-
-def curvature_map(problem: Problem, z: Array, damping: float) -> Between:
-    """The map D -> (phi''(z) + m/gamma) D, row by row."""
-    if not problem.loss.is_vector:
-        weights = _weights(problem, z, damping)
+def curvature_map(problem: Problem, hess: Array, damping: float) -> Between:
+    """The map D -> (phi''(z) + m/gamma) D, row by row; ``hess`` is what `curvature` gives."""
+    least = damping / problem.loss.gamma
+    if hess.ndim == 1:
+        weights = hess + least
         return lambda at, D: weights[at] * D
-    p, least = probabilities(problem, z), damping / problem.loss.gamma
 
     def apply(at: slice, D: Array) -> Array:
-        pd = p[at] * D
-        return np.asarray(pd - p[at] * pd.sum(axis=1)[:, None] + least * D)
+        pd = hess[at] * D
+        return np.asarray(pd - hess[at] * pd.sum(axis=1)[:, None] + least * D)
 
     return apply
-
-
-def probabilities(problem: Problem, z: Array) -> Array:
-    """softmax(z): the gradient of the multinomial loss is that less e_b."""
-    p = problem.loss.grad(z, problem.b).copy()
-    p[np.arange(problem.n), problem.b.astype(np.intp)] += 1.0
-    return p

@@ -32,10 +32,10 @@ from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, with_dual
 from dualgap.algorithms.newton import (
     AT_ONCE,
+    curvature,
     curvature_map,
     mean_curvature,
     next_damping,
-    probabilities,
 )
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.factorised import cholesky, cholesky_solve, weighted_gram
@@ -73,8 +73,10 @@ class ProxNewton(Algorithm):
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
         s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
-        level = mean_curvature(problem, s.z)
-        memory = {"damping": 0.0, "level": level, "spent": 0.0, "blocks": None, "bound": 1.0}
+        hess = curvature(problem, s.z, s.y)
+        level = mean_curvature(problem, hess)
+        memory = {"hess": hess, "damping": 0.0, "level": level, "spent": 0.0, "blocks": None,
+                  "bound": 1.0}  # fmt: skip
         return Start(replace(s, memory=memory))
 
     def step(self, problem: Problem, s: State) -> State:
@@ -92,12 +94,13 @@ class ProxNewton(Algorithm):
         if problem.loss.is_vector:
             x, z, primal = _centred(problem, x, z, primal)
         memory["spent"] += products
-        memory["level"] = mean_curvature(problem, z)
+        y = problem.loss.grad(z, problem.b)
+        memory["hess"] = curvature(problem, z, y)
+        memory["level"] = mean_curvature(problem, memory["hess"])
         stretch = 1.0 if t >= first else t  # a step that ends at a zero is not for want of damping
         memory["damping"] = next_damping(
             problem, s.memory["damping"], gain, stretch, s.primal - primal, memory["level"]
         )
-        y = problem.loss.grad(z, problem.b)
         new = replace(
             s, t=s.t + 1, passes=s.passes + products + 0.5 * tried + 0.5, x=x, z=z, zt=z, y=y,
             u=problem.adjoint(y), primal=primal, memory=memory,
@@ -147,7 +150,7 @@ class _Orthant:
     def newton_direction(self) -> tuple[Array, float, float]:
         """Line 2: d, what the model gains by it, and the products it took."""
         design, q = self.problem.design, self.problem.q
-        apply = curvature_map(self.problem, self.s.z, self.s.memory["damping"])
+        apply = curvature_map(self.problem, self.s.memory["hess"], self.s.memory["damping"])
         d, r = np.zeros_like(self.slope), -self.slope
         p = self.precondition(r)
         rho = first = dot(r, p)
@@ -257,13 +260,10 @@ def _price(problem: Problem) -> float:
 
 def _blocks(problem: Problem, s: State) -> Array:
     """A' diag(q (p_k (1 - p_k) + m/gamma)) A + diag(l2) for each class k."""
-    loss, least = problem.loss, s.memory["damping"] / problem.loss.gamma
-    if loss.is_vector:
-        p = probabilities(problem, s.z)
-        curvature = p * (1.0 - p)
-    else:
-        curvature = loss.hess(s.z, problem.b)[:, None]
-    out = np.stack([weighted_gram(problem.design, problem.q * (w + least)) for w in curvature.T])
+    least = s.memory["damping"] / problem.loss.gamma
+    hess = s.memory["hess"]
+    diagonals = hess[:, None] if hess.ndim == 1 else hess * (1.0 - hess)
+    out = np.stack([weighted_gram(problem.design, problem.q * (w + least)) for w in diagonals.T])
     at = np.arange(out.shape[1])
     out[:, at, at] += problem.regularizer.l2.reshape(-1)
     return out

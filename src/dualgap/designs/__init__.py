@@ -21,6 +21,9 @@ from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign
 
+SAFE = 1e-180
+"""Sums of squares beyond this and its inverse call for a closer look."""
+
 __all__ = [
     "Columns",
     "DenseDesign",
@@ -51,7 +54,7 @@ def as_design(A: Data) -> Design:
         return SparseDesign(_checked_sparse(A))
     if hasattr(A, "to_numpy"):
         A = A.to_numpy()
-    return DenseDesign(_checked_dense(A))
+    return _checked_dense(A)
 
 
 def _shape(shape: tuple[int, ...]) -> None:
@@ -62,24 +65,30 @@ def _shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"A is empty: shape {shape}. At least one row and one feature are needed.")
 
 
-def _checked_dense(values: Any) -> np.ndarray[Any, Any]:
+def _checked_dense(values: Any) -> DenseDesign:
+    """In one reading, which also gives the squared norms of rows and columns."""
     A = check.numeric("A", values)
     _shape(A.shape)
     if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
         A = A.astype(np.float64)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
         A = np.ascontiguousarray(A)
-    largest = 0.0
     walked = A if A.flags.c_contiguous else A.T
+    along, across = np.empty(walked.shape[0]), np.zeros(walked.shape[1])
     step = block_rows(walked.shape[1])
+    room = np.empty((min(step, walked.shape[0]), walked.shape[1]))
     for start in range(0, walked.shape[0], step):
         block = walked[start : start + step]
-        top = max(float(block.max()), -float(block.min()))
-        if not np.isfinite(top):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            squares = np.square(block, out=room[: len(block)], dtype=np.float64)
+            total = np.sum(squares, axis=1, out=along[start : start + step]).sum()
+            across += np.ones(len(block)) @ squares
+        if not np.isfinite(total):
             _name_entry(A)
-        largest = max(largest, top)
-    check.scale("A", largest)
-    return A
+    if not SAFE < along.max() < 1.0 / SAFE:  # squares may have left the range of float64
+        check.scale("A", max(float(A.max()), -float(A.min())))
+    by_row, by_column = (along, across) if walked is A else (across, along)
+    return DenseDesign(A, by_row, by_column)
 
 
 def _name_entry(A: np.ndarray[Any, Any]) -> None:

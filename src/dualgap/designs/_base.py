@@ -61,6 +61,11 @@ class Design(ABC):
         z = self.matvec(x)
         return z, self.rmatvec(between(slice(None), z))
 
+    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
+        """z = A x + shift and A' diag(weights) z, for a vector x."""
+        z, u = self.sweep(x, lambda rows, z: weights[rows] * (z + shift))
+        return (z + shift if shift else z), u
+
     @abstractmethod
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2 for every row; |a_i|^2 without weights."""

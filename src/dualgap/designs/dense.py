@@ -16,10 +16,23 @@ LEAST_ROWS = 16
 
 
 class DenseDesign(Design):
-    """A dense matrix; the caller's array is kept by reference and never written to."""
+    """A dense matrix; the caller's array is kept by reference and never written to.
 
-    def __init__(self, A: np.ndarray[Any, Any]) -> None:
+    Parameters
+    ----------
+    A : array of shape (n, d)
+    row_squares, column_squares : array, optional
+        Squared norms of its rows and columns, if they are known.
+    """
+
+    def __init__(
+        self,
+        A: np.ndarray[Any, Any],
+        row_squares: Array | None = None,
+        column_squares: Array | None = None,
+    ) -> None:
         self.A = A
+        self._row_squares, self._column_squares = row_squares, column_squares
         self.shape = (A.shape[0], A.shape[1])
         self._wide = A.dtype == np.float64
         # Rows of a Fortran-ordered array are strided: walk its columns instead.
@@ -53,6 +66,8 @@ class DenseDesign(Design):
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
+        if weights is None and self._row_squares is not None:
+            return self._row_squares
         out = np.empty(self.shape[0])
         for rows, block in self.blocks(block_rows(self.shape[1])):
             other = block if weights is None else block * weights
@@ -61,6 +76,8 @@ class DenseDesign(Design):
 
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
+        if self._column_squares is not None and (weights == weights[0]).all():
+            return weights[0] * self._column_squares
         out = np.zeros(self.shape[1])
         for rows, block in self.blocks(block_rows(self.shape[1])):
             out += weights[rows] @ (block * block)

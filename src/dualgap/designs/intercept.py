@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dualgap._arrays import dot
 from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
@@ -61,6 +62,11 @@ class InterceptDesign(Design):
 
         z, u = self.base.sweep(x[:-1], shifted)
         return z + c, np.concatenate((u, self.scale * total[None]))
+
+    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
+        """The base's, with the constant column."""
+        z, u = self.base.weighted_sweep(x[:-1], weights, shift + self.scale * float(x[-1]))
+        return z, np.append(u, self.scale * dot(weights, z))
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """|a_i|^2 + s^2, weighted if asked for."""

@@ -52,6 +52,11 @@ class ScaledDesign(Design):
         z, u = self.base.sweep(per_row(self.factors, x) * x, between)
         return z, per_row(self.factors, u) * u
 
+    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
+        """The base's, between scalings."""
+        z, u = self.base.weighted_sweep(self.factors * x, weights, shift)
+        return z, self.factors * u
+
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """The base's, with weights f^2."""
         squares = self.factors**2

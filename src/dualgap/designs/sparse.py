@@ -16,6 +16,10 @@ from dualgap.designs.columns import Columns, sparse_columns
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
 PIECE_NONZEROS = 1 << 17
+SMALL = 1 << 20
+"""Entries, zeros among them, up to which a dense matrix is no burden."""
+WORTH_A_KERNEL = 1 << 16
+"""Nonzeros from which loading a compiled kernel pays."""
 
 
 class SparseDesign(Design):
@@ -39,6 +43,17 @@ class SparseDesign(Design):
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
         return _sum(self._pieces_T, r) if self._rows else _stack(self._pieces_T, r)
+
+    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
+        """In one reading, where there is enough to read and rows are at hand."""
+        if self.nonzeros < WORTH_A_KERNEL or self._csr is None:
+            return super().weighted_sweep(x, weights, shift)
+        from dualgap.kernels.sweep import sweep_csr
+
+        z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
+        A = self._csr
+        sweep_csr(A.data, A.indices, A.indptr, shift, x, weights, z, u)
+        return z, u
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
@@ -91,6 +106,8 @@ class SparseDesign(Design):
 
     def outer(self, weights: Array) -> Array:
         """A diag(weights) A': a sparse product, dense only in the result."""
+        if self.shape[0] * self.shape[1] <= SMALL:
+            return super().outer(weights)
         weighted = self.A @ sp.diags_array(weights)
         return np.asarray((weighted @ self.A.T).toarray(), dtype=np.float64)
 

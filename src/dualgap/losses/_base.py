@@ -64,6 +64,10 @@ class Loss(ABC):
     def hess(self, z: Array, b: Array) -> Array:
         """phi''(z) (the larger of the two derivatives of phi' where it has a kink)."""
 
+    def hess_beside(self, z: Array, b: Array, grad: Array) -> Array:
+        """phi''(z) where phi'(z) is known already."""
+        return self.hess(z, b)
+
     @abstractmethod
     def conj(self, y: Array, b: Array) -> Array:
         """phi*(y), for y in the domain."""

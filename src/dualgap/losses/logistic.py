@@ -142,6 +142,11 @@ class Logistic(MarginLoss):
         np.exp(e, out=e)
         return e / (1.0 + e) ** 2
 
+    def hess_beside(self, z: Array, b: Array, grad: Array) -> Array:
+        """p (1 - p), p = |phi'(z)|."""
+        p = np.abs(grad)
+        return p * (1.0 - p)
+
     def conj(self, y: Array, b: Array) -> Array:
         """p log p + (1-p) log(1-p), with 0 log 0 = 0."""
         p = -b * y
