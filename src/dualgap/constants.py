@@ -19,6 +19,7 @@ import scipy.linalg
 
 from dualgap._types import Array
 from dualgap.designs import Design
+from dualgap.designs.narrow import Narrow
 
 Side = Literal["exact", "upper", "lower", "estimate"]
 
@@ -84,6 +85,12 @@ class Constants:
         """sqrt(sum_i q_i a_ij^2)."""
         self.passes += 1
         return np.sqrt(self.design.column_norms_sq(self.q))
+
+    @cached_property
+    def narrow(self) -> Narrow | None:
+        """`Design.narrowed`, made once."""
+        self.passes += 1
+        return self.design.narrowed()
 
     @cached_property
     def is_uneven(self) -> bool:

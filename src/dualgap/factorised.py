@@ -23,6 +23,7 @@ import scipy.linalg.lapack
 from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs._base import BLAS3_GAIN
+from dualgap.designs.narrow import Narrow
 
 LARGEST_SIDE = 4096
 """Of a factorised matrix (128 MiB)."""
@@ -75,10 +76,14 @@ class HessianFactor:
         A'WA of an earlier factorisation by columns.
     norms : array of shape (n,), optional
         |a_i|^2. If given, rows of little w_i |a_i|^2 are left out of the Gram matrix.
+    narrow : Narrow, optional
+        The design to a few digits: the Gram matrix is made of it.
     """
 
     is_exact: bool = True
     """Whether nothing but rounding is between H^(-1) and this."""
+    is_narrow: bool = False
+    """Whether it was made of a float32 copy."""
 
     def __init__(
         self,
@@ -88,12 +93,13 @@ class HessianFactor:
         outer: Array | None = None,
         gram: Array | None = None,
         norms: Array | None = None,
+        narrow: Narrow | None = None,
     ) -> None:
         self.design, self.w, self.l2 = design, w, l2
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
-            self.gram = self._gram(norms) if gram is None else gram
+            self.gram = self._gram(norms, narrow) if gram is None else gram
             G = self.gram.copy()
             G[np.diag_indices_from(G)] += l2
             self.cholesky = cholesky(G)
@@ -124,8 +130,11 @@ class HessianFactor:
                 float(border[-1] - self.h @ self.Kh), MOST_CANCELLED * float(border[-1]), 1e-300
             )
 
-    def _gram(self, norms: Array | None) -> Array:
+    def _gram(self, norms: Array | None, narrow: Narrow | None) -> Array:
         """A'WA, of the rows that count."""
+        if narrow is not None:
+            self.is_exact, self.is_narrow = False, True
+            return narrow.gram(self.w)
         if norms is None:
             return weighted_gram(self.design, self.w)
         share = self.w * norms

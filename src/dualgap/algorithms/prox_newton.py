@@ -30,13 +30,13 @@ from dualgap._arrays import dot, per_row
 from dualgap._types import Array, Mask
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, with_dual
-from dualgap.algorithms.newton import (
-    AT_ONCE,
+from dualgap.algorithms._curvature import (
     curvature,
     curvature_map,
     mean_curvature,
     next_damping,
 )
+from dualgap.algorithms._newton_system import AT_ONCE
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.factorised import cholesky, cholesky_solve, weighted_gram
 from dualgap.feasible import repair_is_free

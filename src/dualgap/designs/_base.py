@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
+
+if TYPE_CHECKING:
+    from dualgap.designs.narrow import Narrow
 
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
@@ -65,6 +68,10 @@ class Design(ABC):
         """z = A x + shift and A' diag(weights) z, for a vector x."""
         z, u = self.sweep(x, lambda rows, z: weights[rows] * (z + shift))
         return (z + shift if shift else z), u
+
+    def narrowed(self) -> Narrow | None:
+        """Some of these verbs to a few digits, for less; None where there is no such thing."""
+        return None
 
     @abstractmethod
     def row_norms_sq(self, weights: Array | None = None) -> Array:

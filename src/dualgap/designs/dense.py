@@ -10,6 +10,7 @@ import numpy as np
 from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Between, Design, Rows, block_rows
 from dualgap.designs.columns import Columns, DenseColumns
+from dualgap.designs.narrow import NarrowCopy, narrow_copy
 
 LEAST_ROWS = 16
 """Of a block, for `sweep` to pay."""
@@ -63,6 +64,10 @@ class DenseDesign(Design):
             r = between(rows, z[rows])
             u += (r.T @ block).T
         return z, u
+
+    def narrowed(self) -> NarrowCopy | None:
+        """A float32 copy."""
+        return narrow_copy(self.A, float(np.sqrt(self.row_norms_sq().max())))
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""

@@ -17,6 +17,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
+from dualgap.designs.narrow import NarrowIntercept
 
 
 class InterceptDesign(Design):
@@ -67,6 +68,11 @@ class InterceptDesign(Design):
         """The base's, with the constant column."""
         z, u = self.base.weighted_sweep(x[:-1], weights, shift + self.scale * float(x[-1]))
         return z, np.append(u, self.scale * dot(weights, z))
+
+    def narrowed(self) -> NarrowIntercept | None:
+        """The base's, with the constant column."""
+        base = self.base.narrowed()
+        return None if base is None else NarrowIntercept(base, self.scale)
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """|a_i|^2 + s^2, weighted if asked for."""

@@ -21,6 +21,13 @@ class Labels(NamedTuple):
 
 def encode(y: Any) -> Labels:
     """Classes and codes 0, 1, ..."""
+    if y.dtype.kind in "fiub":
+        low, high = y.min(), y.max()
+        upper = y == high
+        if (upper | (y == low)).all() and low != high:  # two classes need no sorting
+            classes = np.array([low, high], dtype=y.dtype)
+            check_classification_targets(np.repeat(classes, 2))
+            return Labels(classes, upper.astype(np.intp))
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return Labels(classes, codes)
@@ -29,7 +36,7 @@ def encode(y: Any) -> Labels:
 def at_least_two(labels: Labels, weights: Array | None) -> None:
     """Refuse data in which one class alone counts."""
     seen = labels.codes if weights is None else labels.codes[weights > 0]
-    counted = np.unique(seen)
+    counted = np.flatnonzero(np.bincount(seen, minlength=labels.classes.size))
     if counted.size >= 2:
         return
     where = "the data" if weights is None or labels.classes.size < 2 else "the weighted data"
