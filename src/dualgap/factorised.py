@@ -197,10 +197,10 @@ def weighted_gram(design: Design, w: Array) -> Array:
     rows = design.rows() if design.is_sparse else None
     if rows is None:
         return design.gram(w)
-    from dualgap.kernels.gram import gram_csr
+    from dualgap.kernels.gram import csr_gram
 
     G = np.zeros((design.shape[1], design.shape[1]))
-    gram_csr(rows.data, rows.indices, rows.indptr, rows.constant, w, G)
+    csr_gram(rows.data, rows.indices, rows.indptr, rows.constant, w, G)
     return G
 
 

@@ -145,7 +145,7 @@ class SparseColumns(Columns):
 
     def gram(self, w: Array) -> Array:
         """Row by row into a dense matrix."""
-        from dualgap.kernels.coordinate import csr_gram
+        from dualgap.kernels.gram import csr_gram
 
         B, side = self._by_rows, self.at.size
         H = np.zeros((side, side))

@@ -48,11 +48,11 @@ class SparseDesign(Design):
         """In one reading, where there is enough to read and rows are at hand."""
         if self.nonzeros < WORTH_A_KERNEL or self._csr is None:
             return super().weighted_sweep(x, weights, shift)
-        from dualgap.kernels.sweep import sweep_csr
+        from dualgap.kernels.gram import csr_sweep
 
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
         A = self._csr
-        sweep_csr(A.data, A.indices, A.indptr, shift, x, weights, z, u)
+        csr_sweep(A.data, A.indices, A.indptr, shift, x, weights, z, u)
         return z, u
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
@@ -116,9 +116,11 @@ class SparseDesign(Design):
         return SparseDesign(self._by_rows()[rows])
 
     def gram_multiplications(self, columns: bool) -> float:
-        """Pairs of entries in a row (in a column for `outer`)."""
+        """Pairs of entries in a row, each once (in a column, twice, for `outer`)."""
         A = self._by_rows()
-        counts = np.diff(A.indptr) if columns else np.bincount(A.indices, minlength=self.shape[1])
+        if columns:
+            return 0.5 * float(np.square(np.diff(A.indptr).astype(np.float64)).sum())
+        counts = np.bincount(A.indices, minlength=self.shape[1])
         return float(np.square(counts.astype(np.float64)).sum())
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:

@@ -167,25 +167,6 @@ def csc_sweeps(
 
 
 @kernel
-def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H: Floats) -> None:
-    """Add B' diag(w) B to the lower triangle of H, row by row; indices ascend in every row."""
-    last = H.shape[0] - 1
-    for i in range(indptr.size - 1):
-        start, stop = indptr[i], indptr[i + 1]
-        for p in range(start, stop):
-            a = w[i] * data[p]
-            row = H[np.uintp(indices[p])]
-            for other in range(start, p + 1):
-                row[np.uintp(indices[other])] += a * data[other]
-        if constant != 0.0:
-            a = w[i] * constant
-            row = H[last]
-            for p in range(start, stop):
-                row[np.uintp(indices[p])] += a * data[p]
-            row[last] += a * constant
-
-
-@kernel
 def gather_columns(A: Any, at: Any, new: Any, T: Floats) -> None:
     """T[j] = A[:, at[j]] for the j in ``new``, a few rows of A at a time, which stay in cache."""
     n = A.shape[0]
