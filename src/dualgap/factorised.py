@@ -33,6 +33,8 @@ LITTLE = 0.02
 """Of the mean of w_i |a_i|^2: rows with less are left out,"""
 WORTH_IT = 0.6
 """if fewer than this share of them are left."""
+LEAST_PIVOT = 3e-3
+"""Of a factor at unit diagonal: what float32 can still tell from 0."""
 CALL = 1e5
 """Multiplications that a pass costs before it has begun."""
 
@@ -100,9 +102,10 @@ class HessianFactor:
         self.outer = outer
         if self.columns:
             self.gram = self._gram(norms, narrow) if gram is None else gram
-            G = self.gram.copy()
-            G[np.diag_indices_from(G)] += l2
-            self.cholesky = cholesky(G)
+            self.cholesky = cholesky(self.gram, l2)
+            if self.is_narrow and np.diag(self.cholesky[0]).min() < LEAST_PIVOT:
+                self.gram, self.is_narrow = self._gram(norms, None), False
+                self.cholesky = cholesky(self.gram, l2)
             return
         self.bordered = not l2[-1] > 0
         self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
@@ -116,8 +119,7 @@ class HessianFactor:
         self.inverse_l2 /= shift
         self.is_exact = shift == 1.0
         M = self.root[:, None] * self.outer * self.root / shift
-        M[np.diag_indices_from(M)] += 1.0
-        self.cholesky = cholesky(M)
+        self.cholesky = cholesky(M, 1.0)
         if self.bordered:
             # H = [[K, h], [h', k]] with the free coordinate last: its Schur complement.
             e = np.zeros(l2.size)
@@ -204,14 +206,16 @@ def weighted_gram(design: Design, w: Array) -> Array:
     return G
 
 
-def cholesky(G: Array) -> Any:
-    """The factor of G at unit diagonal, shifted until it exists; and the units."""
-    diagonal = np.diag(G).copy()
+def cholesky(G: Array, l2: Array | float = 0.0) -> Any:
+    """The factor of G + diag(l2) at unit diagonal, shifted until it exists; and the units."""
+    diagonal = np.diag(G) + l2
     unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    G *= unit * unit[:, None]
+    scaled = G * unit
+    scaled *= unit[:, None]
+    np.fill_diagonal(scaled, diagonal * unit**2)
     shift = 0.0
     while True:
-        shifted = G.copy(order="F") if shift == 0.0 else G + shift * np.eye(len(G))
+        shifted = scaled.copy(order="F") if shift == 0.0 else scaled + shift * np.eye(len(G))
         factor, info = scipy.linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)
         if info == 0:
             return factor, unit

@@ -14,7 +14,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.designs._base import block_rows
 
-LEAST_ENTRIES = 1 << 18
+LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
 MOST_BYTES = 1 << 30
 """Of the copy."""
