@@ -53,7 +53,7 @@ def cost(design: Design, l2: Array, *, outer_known: bool = False) -> float:
     side = min(n, d)
     if side > LARGEST_SIDE or not (by_columns(design) or _rows_do(l2)):
         return np.inf
-    work = side**3 / 3.0 / BLAS3_GAIN
+    work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)
     if not outer_known:
         work += design.gram_multiplications(by_columns(design))
     return float(work / (2.0 * design.nonzeros + CALL))

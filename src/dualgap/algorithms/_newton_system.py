@@ -209,19 +209,28 @@ class System:
         elif self.factor is not None and problem.loss.is_quadratic:  # it is H's already
             return False
         l2 = problem.regularizer.l2
-        outer = None if self.factor is None else self.factor.outer
-        price = factorised.cost(problem.design, l2, outer_known=outer is not None)
-        if self.spent < price and price > AT_ONCE and at is None:
+        outer, price = None if self.factor is None else self.factor.outer, self._price
+        at_once = AT_ONCE * (2.0 if problem.loss.is_quadratic else 1.0)  # for it is the last
+        if self.spent < price and price > at_once and at is None:
             return False
         if self.may_narrow and price > AT_ONCE and factorised.by_columns(problem.design):
             narrow = problem.constants.narrow
-        norms = None if problem.constants.is_uneven else problem.constants.row_norms_sq
+        norms = None
+        if factorised.by_columns(problem.design) and not problem.constants.is_uneven:
+            norms = problem.constants.row_norms_sq
         self.factor = factorised.HessianFactor(
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
         self.factorised_at, self.spent = self.count, 0.0
         self.passes += 1.0
         return True
+
+    @cached_property
+    def _price(self) -> float:
+        """Of a factorisation, in passes."""
+        known = self.factor is not None and self.factor.outer is not None
+        problem = self.problem
+        return factorised.cost(problem.design, problem.regularizer.l2, outer_known=known)
 
     def _point(self) -> Array | None:
         """The first direction p, or the first after a change of preconditioner; A p if known."""

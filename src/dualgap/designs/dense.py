@@ -126,6 +126,12 @@ class DenseDesign(Design):
             at = slice(start, min(start + rows, self.shape[0]))
             yield at, self.A[at].astype(np.float64, copy=False)
 
+    def outer(self, weights: Array) -> Array:
+        """A diag(weights) A'; without a copy of A where all weights are the same."""
+        if self._wide and (weights == weights[0]).all():
+            return np.asarray(weights[0] * (self.A @ self.A.T))
+        return super().outer(weights)
+
     def take(self, rows: Mask) -> DenseDesign:
         """Some of the rows."""
         return DenseDesign(self.A[rows])

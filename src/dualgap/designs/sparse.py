@@ -16,8 +16,6 @@ from dualgap.designs.columns import Columns, sparse_columns
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
 PIECE_NONZEROS = 1 << 17
-SMALL = 1 << 20
-"""Entries, zeros among them, up to which a dense matrix is no burden."""
 WORTH_A_KERNEL = 1 << 16
 """Nonzeros from which loading a compiled kernel pays."""
 
@@ -81,16 +79,21 @@ class SparseDesign(Design):
             self._csr = self.A.tocsr()
         return self._csr
 
+    def _by_columns(self) -> Any:
+        """The data as CSC; of CSR data the one re-laid copy is made here, and kept."""
+        if self._csc is None:
+            self._csc = self.A.tocsc()
+        return self._csc
+
     @property
     def nonzeros(self) -> int:
         """Stored entries."""
         return int(self.A.nnz)
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
-        """The columns from CSC; of CSR data the one re-laid copy is made here, and kept."""
-        if self._csc is None:
-            self._csc = self.A.tocsc()
-        return sparse_columns(at, self._csc[:, at[:-1] if constant else at], constant)
+        """The columns from CSC."""
+        A = self._by_columns()
+        return sparse_columns(at, A[:, at[:-1] if constant else at], constant)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
@@ -105,23 +108,23 @@ class SparseDesign(Design):
         return np.asarray((self.A.T @ weighted).toarray(), dtype=np.float64)
 
     def outer(self, weights: Array) -> Array:
-        """A diag(weights) A': a sparse product, dense only in the result."""
-        if self.shape[0] * self.shape[1] <= SMALL:
-            return super().outer(weights)
-        weighted = self.A @ sp.diags_array(weights)
-        return np.asarray((weighted @ self.A.T).toarray(), dtype=np.float64)
+        """A diag(weights) A', pair by pair of the entries of a column."""
+        from dualgap.kernels.gram import csr_gram
+
+        A = self._by_columns()  # the rows of A'
+        out = np.zeros((self.shape[0], self.shape[0]))
+        csr_gram(A.data, A.indices, A.indptr, 0.0, weights, out)
+        return np.asarray(out + np.tril(out, -1).T)
 
     def take(self, rows: Mask) -> SparseDesign:
         """Some of the rows, as CSR."""
         return SparseDesign(self._by_rows()[rows])
 
     def gram_multiplications(self, columns: bool) -> float:
-        """Pairs of entries in a row, each once (in a column, twice, for `outer`)."""
+        """Pairs of entries in a row (in a column, for `outer`)."""
         A = self._by_rows()
-        if columns:
-            return 0.5 * float(np.square(np.diff(A.indptr).astype(np.float64)).sum())
-        counts = np.bincount(A.indices, minlength=self.shape[1])
-        return float(np.square(counts.astype(np.float64)).sum())
+        counts = np.diff(A.indptr) if columns else np.bincount(A.indices, minlength=self.shape[1])
+        return 0.5 * float(np.square(counts.astype(np.float64)).sum())
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""

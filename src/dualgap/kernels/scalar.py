@@ -38,7 +38,7 @@ def solve_margin(k: float, s: float, guess: float) -> float:
         new = max(t - (s * t + e - k) / (s + e * (1.0 - e)), low)
         moved = abs(new - t)
         t = new
-        if moved <= max(2e-5, 4e-16 * t):  # and the error is at most half its square
+        if moved <= max(3e-8, 4e-16 * t):
             break
     return side * t
 
