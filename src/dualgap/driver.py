@@ -35,6 +35,9 @@ from dualgap.state import Incumbent, State
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace
 
+TIE = 4.0 * float(np.finfo(float).eps)
+"""Values of P that differ by no more than this share are alike."""
+
 PROBLEM_ARGUMENTS = (
     "loss",
     "l1",
@@ -436,8 +439,8 @@ class _Run:
 def _better(s: State) -> Incumbent:
     """The best primal and dual point, this state's among them."""
     best = s.incumbent
-    if s.primal < best.primal:
-        best = replace(best, primal=s.primal, x=s.x)
+    if s.primal <= best.lowest + TIE * abs(best.lowest):
+        best = replace(best, primal=s.primal, x=s.x, lowest=min(s.primal, best.lowest))
     if s.dual > best.dual:
         best = replace(best, dual=s.dual, y=s.y)
     return best

@@ -26,6 +26,8 @@ class Incumbent:
     dual: float = -np.inf
     x: Array | None = None
     y: Array | None = None
+    lowest: float = np.inf
+    """The least P so far; of points that float64 cannot tell apart by it, x is the latest."""
 
 
 @dataclass(frozen=True, eq=False)

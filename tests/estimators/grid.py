@@ -32,8 +32,8 @@ def prepared(model: Any, check: Any) -> Any:
     if isinstance(model, dualgap.HuberRegressor) and model.solver == "auto":  # a batch method
         return model
     if model.solver in DRAWN:
-        return clone(model).set_params(tol=1e-16, max_iter=40_000)
-    return clone(model).set_params(tol=1e-13, max_iter=2000)
+        return clone(model).set_params(tol=0.0, max_iter=40_000)
+    return clone(model).set_params(tol=0.0, max_iter=2000)
 
 
 def penalties() -> list[Any]:

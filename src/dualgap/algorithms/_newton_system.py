@@ -307,7 +307,9 @@ class System:
         free = self.problem.regularizer.strong_convexity == 0.0
         over = np.divide(self.r, l2, out=np.zeros_like(self.r), where=l2 > 0)
         left = max(0.5 * dot(over, self.r), rho if free else 0.0)
-        return bool(left <= slack * self._target() and rho <= 1e-2 * self.rho0)
+        # At the end of float64's range P says little of x any more, but r does.
+        least = min(1e-2, 1e10 * self.tol)
+        return bool(left <= slack * self._target() and rho <= least * self.rho0)
 
     # ---- after rough products ----
 

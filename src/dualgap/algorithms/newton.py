@@ -186,7 +186,8 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
         return primal, slopes, primal <= s.primal + 1e-4 * t * slope + rounding, rise
 
     primal, slopes, enough, rise = at(1.0)
-    if enough and not (rise < LONGER * slope and is_smooth(problem)):
+    may_lengthen = problem.regularizer.has_l2 and is_smooth(problem)  # or t may have no bound
+    if enough and not (may_lengthen and rise < LONGER * slope):
         return 1.0, primal, slopes
     low, high = (1.0, math.inf) if enough else (0.0, 1.0)  # P falls at low and rises at high
     t = 2.0 if enough else 0.5
