@@ -35,7 +35,8 @@ from dualgap.state import Incumbent, State
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace
 
-TIE = 4.0 * float(np.finfo(float).eps)
+EPS = float(np.finfo(float).eps)
+TIE = 4.0 * EPS
 """Values of P that differ by no more than this share are alike."""
 
 PROBLEM_ARGUMENTS = (
@@ -318,7 +319,8 @@ class _Run:
             certificate = self._certify(s, best.x, best.y)
             if certificate.certified and certificate.gap <= target:
                 return self._converged(s)
-            if certificate.certified and certificate.gap <= 4.0 * certificate.rounding:
+            at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+            if at_floor and self.tol >= EPS:  # below, x may settle further than P can show
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:

@@ -54,6 +54,8 @@ class Kind(NamedTuple):
     """More than two classes."""
     penalised: bool = True
     """There is a penalty."""
+    from_dual_points: bool = False
+    """Runs are to begin where the dual point of another one is."""
 
 
 def kind_of(problem: Problem) -> Kind:
@@ -93,6 +95,11 @@ def misfit(name: str, kind: Kind) -> str | None:
         return (
             "needs a penalty: without one, and with more features than rows, there are many "
             "minimisers, and it does not come to the one of least norm"
+        )
+    if kind.from_dual_points and name in ("newton", "prox-newton", "working-set"):
+        return (
+            "makes no use of a dual point to start from, which is what the search for the scale "
+            "hands on"
         )
     if name == "sdca" and not kind.l2_everywhere:
         return (

@@ -130,9 +130,13 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self._remember(X, y, weights)
         base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
         total = check.total_weight(weights, X.shape[0])
-        kind = Kind(l2_everywhere=alpha > 0.0 and not self.fit_intercept)
-        algorithm = algorithm_for(self.solver, kind._replace(penalised=alpha > 0.0))
-        if algorithm == "auto":  # the search hands dual points on, which Newton cannot use
+        kind = Kind(
+            l2_everywhere=alpha > 0.0 and not self.fit_intercept,
+            penalised=alpha > 0.0,
+            from_dual_points=True,
+        )
+        algorithm = algorithm_for(self.solver, kind)
+        if algorithm == "auto":
             algorithm = "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
         search = JointSearch(
