@@ -35,8 +35,9 @@ from dualgap.state import Incumbent, State
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace
 
-EPS = float(np.finfo(float).eps)
-TIE = 4.0 * EPS
+NOTHING = float(np.finfo(float).tiny)
+"""A tol of this asks for what float64 can give; estimators mean it by tol=0."""
+TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
 PROBLEM_ARGUMENTS = (
@@ -320,7 +321,7 @@ class _Run:
             if certificate.certified and certificate.gap <= target:
                 return self._converged(s)
             at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-            if at_floor and self.tol >= EPS:  # below, x may settle further than P can show
+            if at_floor and self.tol > NOTHING:  # else x may settle further than P can show
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:

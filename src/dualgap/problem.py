@@ -18,7 +18,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, weighted_sum
-from dualgap._types import Array, Data, Mask, Places
+from dualgap._types import Array, Data, Places
 from dualgap.constants import Constants
 from dualgap.designs import Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
@@ -204,22 +204,6 @@ class Problem:
         inner._columns = None
         inner.sampling, inner.curvature, inner.row_curvature = sampling, curvature, row_curvature
         return inner
-
-    def take(self, rows: Mask) -> Problem:
-        """The same problem on some of its rows, copied."""
-        other = copy.copy(self)
-        for known in ("primal_at_zero", "free_range"):
-            other.__dict__.pop(known, None)
-        other.design = self.design.take(rows)
-        other.base = other.design.base if self.fit_intercept else other.design
-        other.n = other.design.shape[0]
-        other.b = self.b[rows]
-        other.offset = None if self.offset is None else self.offset[rows]
-        other.q = self.q[rows] / self.q[rows].sum()
-        other.constants = Constants(other.design, other.q)
-        other._columns = None
-        other.row_curvature = None if self.row_curvature is None else self.row_curvature[rows]
-        return other
 
     def __repr__(self) -> str:
         """One line."""

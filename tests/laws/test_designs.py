@@ -172,6 +172,84 @@ def test_sweep(stored, intercept, columns, blocks, monkeypatch):
 
 @each_storage
 @each_top
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("shift", [0.0, -1.5])
+def test_weighted_sweep(stored, intercept, compiled, shift, blocks, monkeypatch):
+    if compiled:
+        monkeypatch.setattr("dualgap.designs.sparse.WORTH_A_KERNEL", 0)
+    design, A = build(stored, intercept)
+    n, d = A.shape
+    x, _, w = arguments(A)
+    z, u = design.weighted_sweep(x, w, shift)
+    magnitude = abs(A) @ abs(x) + abs(shift)
+    assert_close(z, A @ x + shift, magnitude, d + 1)
+    assert_close(u, A.T @ (w * (A @ x + shift)), abs(A).T @ (w * magnitude), n + d + 1)
+
+
+@each_storage
+@each_top
+def test_outer(stored, intercept, blocks):
+    """A diag(w) A', with weights of its own for each column and one for all."""
+    design, A = build(stored, intercept)
+    d = A.shape[1]
+    for w in (np.linspace(0.0, 2.0, d), np.full(d, 0.7)):
+        assert_close(design.outer(w), (A * w) @ A.T, (abs(A) * w) @ abs(A).T, 2 * d)
+
+
+@each_storage
+@each_top
+def test_some_of_the_rows(stored, intercept, blocks):
+    design, A = build(stored, intercept)
+    rows = np.arange(len(A)) % 3 != 1
+    x, r, _ = arguments(A)
+    some = design.take(rows)
+    assert some.shape == A[rows].shape
+    assert_close(some.matvec(x), A[rows] @ x, abs(A[rows]) @ abs(x), A.shape[1])
+    assert_close(some.rmatvec(r[rows]), A[rows].T @ r[rows], abs(A[rows]).T @ abs(r[rows]), len(A))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_a_narrow_copy_knows_six_digits(order, intercept, unit, blocks, monkeypatch):
+    """Of every verb, whatever the units of data, vectors and weights."""
+    monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
+    A = np.array(unit * REAL, order=order)
+    design = as_design(A)
+    if intercept:
+        design = InterceptDesign(design, np.full(N, 1.0 / N))
+        A = np.column_stack((A, np.full(N, design.scale)))
+    narrow = design.narrowed()
+    x, _, w = arguments(A)
+    x, w = 1e-60 * x, 1e-60 * w
+    z, u = narrow.weighted_sweep(x, w, 0.5 * unit * 1e-60)
+    exact = A @ x + 0.5 * unit * 1e-60
+    np.testing.assert_allclose(z, exact, rtol=0, atol=1e-6 * abs(exact).max())
+    u_exact = A.T @ (w * exact)
+    np.testing.assert_allclose(u, u_exact, rtol=0, atol=1e-6 * abs(u_exact).max())
+    G = (A.T * w) @ A
+    np.testing.assert_allclose(narrow.gram(w), G, rtol=0, atol=1e-6 * abs(G).max())
+
+
+@pytest.mark.parametrize(
+    ("A", "why"),
+    [
+        (REAL, "too small"),
+        (REAL.astype(np.float32), "narrow already"),
+        (1e30 * REAL, "beyond float32 when squared"),
+        (1e-30 * REAL, "below float32 when squared"),
+        (sp.csr_array(REAL), "sparse"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_no_narrow_copy(A, why, monkeypatch):
+    if why != "too small":
+        monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
+    assert as_design(A).narrowed() is None
+
+
+@each_storage
+@each_top
 def test_absolute_products(stored, intercept, blocks):
     design, A = build(stored, intercept)
     n, d = A.shape

@@ -66,10 +66,14 @@ def test_units_do_not_count():
     assert other.passes <= 1.2 * plain.passes + 3
 
 
+# Several systems, or chunks of one; the last is large enough for a float32 copy.
+@pytest.mark.parametrize("shape", [(300, 200), (600, 400), (2100, 500)], ids=str)
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 @pytest.mark.parametrize("cut", [3, 8])
-def test_a_state_goes_on_bitwise(loss, cut):
-    A = np.random.default_rng(1).standard_normal((300, 200))  # several systems, or chunks of one
+def test_a_state_goes_on_bitwise(loss, cut, shape):
+    if loss == "squared" and shape == (300, 200):
+        pytest.skip("factorised at once: there is nothing to interrupt")
+    A = np.random.default_rng(1).standard_normal(shape)
     b = targets(A, loss)
     problem = dualgap.Problem(A, b, loss=loss, l2=1e-4)
     whole = problem.solve(algorithm="newton", tol=1e-10)
@@ -99,6 +103,72 @@ def test_the_factor_inverts(storage, A, free):
     H = A.T @ (w[:, None] * A) + np.diag(l2)
     r = rng.standard_normal(len(l2))
     np.testing.assert_allclose(factor.solve(r), scipy.linalg.solve(H, r), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_a_step_in_row_space_is_the_same_step(storage):
+    """d = H^(-1) r and A d without a product with A but one."""
+    rng = np.random.default_rng(3)
+    n, d = WIDE.shape
+    w, l2 = rng.random(n), 0.1 + rng.random(d)
+    x, slope = rng.standard_normal(d), rng.standard_normal(n)
+    factor = factorised.HessianFactor(as_design(storage(WIDE)), w, l2)
+    r = -WIDE.T @ slope - l2 * x
+    step, image = factor.newton_step(r, slope, WIDE @ x)
+    H = WIDE.T @ (w[:, None] * WIDE) + np.diag(l2)
+    np.testing.assert_allclose(step, scipy.linalg.solve(H, r), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(image, WIDE @ step, rtol=1e-9, atol=1e-12)
+
+
+def test_rows_that_hardly_count_are_left_out_of_a_factor():
+    """It says so, and is near the whole one."""
+    w = np.where(np.arange(len(TALL)) % 4, 1e-6, 1.0)
+    design = as_design(TALL)
+    whole = factorised.HessianFactor(design, w, np.ones(7))
+    part = factorised.HessianFactor(design, w, np.ones(7), norms=design.row_norms_sq())
+    assert whole.is_exact and not part.is_exact
+    r = np.linspace(-1, 1, 7)
+    np.testing.assert_allclose(part.solve(r), whole.solve(r), rtol=1e-4)
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Float32 copies of small data too, from the first product on."""
+    monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
+    monkeypatch.setattr("dualgap.algorithms._newton_system.NARROW_AFTER", 0)
+    monkeypatch.setattr("dualgap.algorithms._newton_system.AT_ONCE", 0.0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
+@pytest.mark.parametrize("A", [TALL, WIDE, TALL * UNITS], ids=["tall", "wide", "units"])
+@pytest.mark.parametrize("l2", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_narrow_products_do_not_limit_the_answer(loss, A, l2, fit_intercept, narrow):
+    """Far beyond what float32 holds, also where it cannot even tell H from a singular matrix."""
+    b = targets(A, loss)
+    result = dualgap.solve(
+        A, b, loss=loss, l2=l2, fit_intercept=fit_intercept, algorithm="newton", tol=1e-10
+    )
+    assert result.status.converged
+    assert result.certificate.relative_gap <= 1e-10
+
+
+def test_a_narrow_factor_of_a_singular_matrix_is_made_again(narrow):
+    A = np.column_stack((TALL, TALL[:, 0] + 1e-6 * TALL[:, 1]))
+    design, w, l2 = as_design(A), np.ones(len(A)), np.full(8, 1e-14)
+    factor = factorised.HessianFactor(design, w, l2, narrow=design.narrowed())
+    assert not factor.is_narrow
+    fine = factorised.HessianFactor(design, w, l2 + 1.0, narrow=design.narrowed())
+    assert fine.is_narrow and not fine.is_exact
+
+
+def test_steps_go_on_where_curvature_falls():
+    """Separable with hardly any l2: each full step would gain a margin of about one."""
+    b = np.sign(TALL[:, 0])
+    arguments = {"loss": "logistic", "l2": 1e-7, "algorithm": "newton", "tol": 1e-8}
+    result = dualgap.solve(TALL, b, **arguments)
+    assert result.status.converged
+    assert len(result.trace) <= 14
 
 
 def test_flat_directions_are_left_alone():

@@ -80,7 +80,7 @@ class System:
         """The count at which H was factorised here; None: a factor of another H, or none."""
         self.seen = kept.get("seen", math.inf)
         """|r|^2 at the last look."""
-        self.factor = s.memory.get("factor")
+        self.factor: Any = s.memory.get("factor")
         self.spent, self.products = float(s.memory["spent"]), s.memory["products"]
         self.may_narrow = bool(s.memory.get("may_narrow", True))
         self.left: Array | None = None
@@ -117,7 +117,8 @@ class System:
             self._take(Ap)
             return
         self.left = self.r
-        done, most, rough = 0, min(CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0)), False
+        most = min(CHUNK - self.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
+        done, rough = 0, False
         while not self.solved and done < most:
             assert self.p is not None
             if self._narrows():
@@ -326,10 +327,11 @@ class System:
                 self._look_at_step()
                 return
         self.Ad, Hd = product(self.d)
-        self._pay(1.0)
+        self.passes += 1.0
         self.left = -self.s.memory["grad"] - Hd - self.l2 * self.d
-        if not self.solved and self.count % CHUNK:  # at the end of a budget
+        if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
             return
+        self.spent += 1.0
         self.r = self.left
         search = self._precondition(self.r)
         self.rho = dot(self.r, search)

@@ -46,7 +46,6 @@ from dualgap.algorithms._curvature import (
     mean_curvature,
     next_damping,
 )
-from dualgap.algorithms._few_rows import from_few_rows
 from dualgap.algorithms._newton_system import System, strengths
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
@@ -89,7 +88,7 @@ class Newton(Algorithm):
                 f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
                 "'working-set', 'ada-bpd' or 'auto'."
             )
-        x = from_few_rows(self, problem) if x0 is None else x0
+        x = problem.zeros() if x0 is None else x0
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
         s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)

@@ -82,7 +82,7 @@ class DenseDesign(Design):
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
         if self._column_squares is not None and (weights == weights[0]).all():
-            return weights[0] * self._column_squares
+            return np.asarray(weights[0] * self._column_squares)
         out = np.zeros(self.shape[1])
         for rows, block in self.blocks(block_rows(self.shape[1])):
             out += weights[rows] @ (block * block)
