@@ -37,7 +37,7 @@ NEGLIGIBLE = 0.1
 """Share of the trace of the data's part of H that rows left out may carry."""
 WORTH_IT = 0.6
 """Rows are left out if fewer than this share of them are left."""
-AT_ONCE = 4.0
+AT_ONCE = 5.0
 """A factorisation that costs no more passes than this is made without waiting."""
 NARROW_AFTER = 2
 """Products in a run before the float32 copy is made, which costs about as much."""
