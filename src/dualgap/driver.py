@@ -25,7 +25,7 @@ from dualgap.algorithms._randomised import Randomised
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.certificate import Certificate, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
-from dualgap.preconditioners import Preconditioner, as_preconditioner
+from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
@@ -141,7 +141,9 @@ def solve_problem(
     with_steps = not (adapt is None and mu is None and schedule is None)
     chosen, notes = as_algorithm(algorithm, problem, with_steps=with_steps)
     conditioner = None if isinstance(wanted, str) else wanted
-    if conditioner is not None:
+    if wanted == "auto" and algorithm == "auto":
+        conditioner = beside(chosen, problem)
+    elif conditioner is not None:
         conditioner.check(problem)
         if isinstance(algorithm, str):  # by name, with no options of its own
             chosen = conditioner.suit(problem, chosen)

@@ -218,3 +218,58 @@ def test_auto_takes_the_options_of_the_paper():
     assert dualgap.solve(TALL, b, l2=0.1).algorithm == "newton"
     assert dualgap.solve(TALL, b, l2=0.1, adapt="robust").algorithm == "ada-bpd"
     assert dualgap.solve(TALL, b, l2=0.1, mu=0.1).algorithm == "ada-bpd"
+
+
+def few_long_rows(kind):
+    """Dense rows of which a basis is cheap, independent or not."""
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((20, 400))
+    if kind == "centred":
+        A -= A.mean(axis=0)
+    elif kind == "repeated":
+        A[10:] = A[:10]
+    b = np.where(rng.random(20) < 0.5, 1.0, -1.0)
+    return A, b
+
+
+@pytest.mark.parametrize("kind", ["independent", "centred", "repeated"])
+@pytest.mark.parametrize("loss", ["logistic", "smoothed_hinge"])
+@pytest.mark.parametrize("arguments", [
+    {},
+    {"fit_intercept": True},
+    {"sample_weight": np.arange(20) % 3.0, "offset": np.linspace(-1, 1, 20)},
+    {"penalty_weights": np.linspace(0.5, 2.0, 400)},
+], ids=lambda a: "-".join(a) or "plain")  # fmt: skip
+@pytest.mark.parametrize("l2", [1.0, 1e-3])
+def test_few_long_rows_in_a_basis_of_their_space(kind, loss, arguments, l2):
+    """What auto does there: the same answer, in the user's variables and certified there."""
+    A, b = few_long_rows(kind)
+    problem = dualgap.Problem(A, b, loss=loss, l2=l2, **arguments)
+    ours = problem.solve(tol=1e-9)
+    plain = problem.solve(tol=1e-9, precondition="none")
+    assert ours.algorithm == plain.algorithm == "newton"
+    assert ours.state.change.preconditioner == "rows" and plain.state.change is None
+    assert ours.status.converged and ours.x.shape == (400,)
+    again = problem.certify(ours.x, ours.y, intercept=ours.intercept)
+    assert again.relative_gap <= 1e-9
+    assert ours.certificate.primal == pytest.approx(plain.certificate.primal, rel=2e-9)
+
+
+def test_a_basis_of_few_rows_goes_on_bitwise():
+    A, b = few_long_rows("centred")
+    problem = dualgap.Problem(A, b, loss="logistic", l2=1e-5)
+    whole = problem.solve(tol=1e-10)
+    first = problem.solve(tol=1e-10, max_passes=5)
+    assert not first.status.converged
+    np.testing.assert_array_equal(problem.solve(tol=1e-10, state=first.state).x, whole.x)
+
+
+@pytest.mark.parametrize("change", [
+    {"algorithm": "newton"}, {"precondition": "none"}, {"loss": "squared"}, {"l2": 0.0},
+    {"A": sp.csr_array(few_long_rows("centred")[0])}, {"A": few_long_rows("centred")[0][:, :60]},
+], ids=str)  # fmt: skip
+def test_no_basis_elsewhere(change):
+    A, b = few_long_rows("centred")
+    options = {"A": A, "loss": "logistic", "l2": 0.1, **change}
+    result = dualgap.solve(options.pop("A"), b, **options)
+    assert result.state.change is None

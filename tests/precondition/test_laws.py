@@ -10,7 +10,7 @@ import dualgap
 from dualgap.preconditioners import Diagonal, Rows, Whiten
 from tests.precondition.cases import badly_scaled
 
-PRECONDITIONERS = [Diagonal(), Whiten(), Rows()]
+PRECONDITIONERS = [Diagonal(), Whiten(), Rows(), Rows(whiten=False)]
 
 
 def problem(n, d, *, sparse=False, **options):

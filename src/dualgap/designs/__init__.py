@@ -75,15 +75,15 @@ def _checked_dense(values: Any) -> DenseDesign:
         A = np.ascontiguousarray(A)
     walked = A if A.flags.c_contiguous else A.T
     along, across = np.empty(walked.shape[0]), np.zeros(walked.shape[1])
-    step = block_rows(walked.shape[1])
+    step, ones = block_rows(walked.shape[1]), np.ones(walked.shape[1])
     room = np.empty((min(step, walked.shape[0]), walked.shape[1]))
     for start in range(0, walked.shape[0], step):
         block = walked[start : start + step]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             squares = np.square(block, out=room[: len(block)], dtype=np.float64)
-            total = np.sum(squares, axis=1, out=along[start : start + step]).sum()
+            sums = np.matmul(squares, ones, out=along[start : start + step])
             across += np.ones(len(block)) @ squares
-        if not np.isfinite(total):
+        if not np.isfinite(sums.sum()):
             _name_entry(A)
     if not SAFE < along.max() < 1.0 / SAFE:  # squares may have left the range of float64
         check.scale("A", max(float(A.max()), -float(A.min())))

@@ -13,6 +13,8 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 SQUARED, LOGISTIC, SMOOTHED_HINGE, SQUARED_HINGE, HUBER, STRONG_LOGISTIC = range(6)
 
+EXACT = 3e-8
+"""For `solve_margin`: to float64's precision."""
 NO_SHRINKAGE = 1e-16
 """As in `regularizers.lazy`."""
 
@@ -27,8 +29,11 @@ def expit(t: float) -> float:
 
 
 @scalar
-def solve_margin(k: float, s: float, guess: float) -> float:
-    """The t with s t + expit(t) = k; see `losses.logistic.solve_margin`."""
+def solve_margin(k: float, s: float, guess: float, enough: float) -> float:
+    """The t with s t + expit(t) = k; see `losses.logistic.solve_margin`.
+
+    The last Newton step is at most ``enough``, and the error at most half its square.
+    """
     side = 1.0 if k >= 0.5 else -1.0
     k = max(k, 1.0 - k)
     low = max((k - 1.0) / s, 0.0)
@@ -38,7 +43,7 @@ def solve_margin(k: float, s: float, guess: float) -> float:
         new = max(t - (s * t + e - k) / (s + e * (1.0 - e)), low)
         moved = abs(new - t)
         t = new
-        if moved <= max(3e-8, 4e-16 * t):
+        if moved <= max(enough, 4e-16 * t):
             break
     return side * t
 
@@ -60,19 +65,21 @@ def grad(code: int, parameter: float, z: float, b: float) -> float:
 
 
 @scalar
-def prox_conj(code: int, parameter: float, v: float, s: float, b: float, guess: float) -> float:
+def prox_conj(
+    code: int, parameter: float, v: float, s: float, b: float, guess: float, enough: float = EXACT
+) -> float:
     """prox_{s phi*}(v); ``guess`` is a z near the one with s z + phi'(z) = v."""
     if code == SQUARED:
         return (v - s * b) / (1.0 + s)
     if code == LOGISTIC:
-        return -b * expit(solve_margin(-b * v, s, -b * guess))
+        return -b * expit(solve_margin(-b * v, s, -b * guess, enough))
     if code == SMOOTHED_HINGE:
         return -b * min(max((s - b * v) / (1.0 + s * parameter), 0.0), 1.0)
     if code == SQUARED_HINGE:
         return -b * max((s - b * v) / (1.0 + s), 0.0)
     if code == HUBER:
         return min(max((v - s * b) / (1.0 + s), -parameter), parameter)
-    z = -b * solve_margin(-b * v, s + parameter, -b * guess)
+    z = -b * solve_margin(-b * v, s + parameter, -b * guess, enough)
     return -b * expit(-b * z) + parameter * z
 
 

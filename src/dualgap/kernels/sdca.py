@@ -18,6 +18,9 @@ import numpy as np
 from dualgap._jit import kernel, prefetch
 from dualgap.kernels.scalar import Floats, fetch_row, grad, prox_conj
 
+ENOUGH = 0.01
+"""Where the prox is iterative: the next visit goes on from there, and the error is squared."""
+
 
 @kernel
 def sdca_dense(
@@ -49,7 +52,7 @@ def sdca_dense(
                 z += a[j] * w[j] * inverse_l2[j]
         if rho[k] > 0.0:
             s = 1.0 / rho[k]
-            new = prox_conj(code, parameter, y[k] + s * z, s, b[k], z)
+            new = prox_conj(code, parameter, y[k] + s * z, s, b[k], z, ENOUGH)
         else:
             new = grad(code, parameter, z, b[k])
         move = q[k] * (new - y[k])
@@ -98,7 +101,7 @@ def sdca_csr(
         z += offset[k]
         if rho[k] > 0.0:
             s = 1.0 / rho[k]
-            new = prox_conj(code, parameter, y[k] + s * z, s, b[k], z)
+            new = prox_conj(code, parameter, y[k] + s * z, s, b[k], z, ENOUGH)
         else:
             new = grad(code, parameter, z, b[k])
         move = q[k] * (new - y[k])

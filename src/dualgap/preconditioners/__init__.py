@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dualgap import factorised
 from dualgap._names import lookup
+from dualgap.algorithms import Algorithm, Newton
 from dualgap.preconditioners._base import Change, Preconditioner
 from dualgap.preconditioners.diagonal import Diagonal
 from dualgap.preconditioners.rows import Rows
 from dualgap.preconditioners.whiten import Whiten
+from dualgap.problem import Problem
 
 PRECONDITIONERS: dict[str, type[Preconditioner]] = {c.name: c for c in (Diagonal, Whiten, Rows)}
 
@@ -18,7 +21,11 @@ __all__ = [
     "Rows",
     "Whiten",
     "as_preconditioner",
+    "beside",
 ]
+
+CHEAP_BASIS = 10.0
+"""Passes that the basis of the row space may cost."""
 
 
 def as_preconditioner(precondition: str | Preconditioner) -> Preconditioner | str | None:
@@ -32,3 +39,18 @@ def as_preconditioner(precondition: str | Preconditioner) -> Preconditioner | st
     known = {"auto": "auto", "none": None, **PRECONDITIONERS}
     named = lookup("precondition", precondition, known)
     return named() if isinstance(named, type) else named
+
+
+def beside(algorithm: Algorithm, problem: Problem) -> Preconditioner | None:
+    """What goes with the algorithm that ``"auto"`` has chosen: nothing, but for one case.
+
+    Newton on few and long dense rows takes several systems, and each is as small as the rows are
+    few in a basis of their space.
+    """
+    loss, g, design = problem.loss, problem.regularizer, problem.base
+    if not isinstance(algorithm, Newton) or loss.is_vector or loss.is_quadratic:
+        return None
+    if design.is_sparse or not g.has_l2 or not (g.l2[: problem.d] > 0.0).all():
+        return None
+    few = 4 * problem.n <= problem.d and factorised.cost(design, g.l2[: problem.d]) <= CHEAP_BASIS
+    return Rows(whiten=False) if few else None

@@ -15,14 +15,14 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 
 from dualgap._arrays import per_row
 from dualgap._types import Array
-from dualgap.constants import outer_gram
-from dualgap.designs import ScaledDesign, SparseDesign
 from dualgap.preconditioners.whiten import EPS, Local, Whitener, Whitening
 from dualgap.problem import Problem
+
+LEAST_PIVOT = 1e-5
+"""Of L, over the largest: rows with less are taken to depend on the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,18 @@ class RowSpace(Whitening):
 
 @dataclass(frozen=True)
 class Rows(Whitener):
-    """Whitening in row space, for l2 > 0 on every coordinate and n < d."""
+    """Whitening in row space, for l2 > 0 on every coordinate and n < d.
+
+    Parameters
+    ----------
+    budget, again
+        See `Whitener`.
+    whiten : bool
+        False: only an orthonormal basis of the row space, for methods that need no whitening. With
+        K = L L' it is A T = L, N = L^(-T) on independent rows, and all strengths are 1.
+    """
+
+    whiten: bool = True
 
     name: ClassVar[str] = "rows"
 
@@ -82,6 +93,9 @@ class Rows(Whitener):
         weights = problem.q * h
         K = _outer(problem)
         problem.constants.passes += problem.n
+        basis = None if self.whiten else _basis(problem, K)
+        if basis is not None:
+            return basis
         means = None
         if problem.fit_intercept:
             share = weights / weights.sum()
@@ -103,15 +117,24 @@ class Rows(Whitener):
         return RowSpace(strengths, means, local, N, image)
 
 
+def _basis(problem: Problem, K: Array) -> RowSpace | None:
+    """The row space as it is, by a pivoted Cholesky factorisation of K; None if A = 0."""
+    least = LEAST_PIVOT**2 * float(np.diag(K).max())
+    factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K, tol=least, lower=1)
+    if not least > 0.0:
+        return None
+    order, L = pivots - 1, np.tril(factor)[:, :rank]
+    inverse, _ = scipy.linalg.lapack.dtrtri(L[:rank], lower=1)
+    N, image = np.zeros_like(L), np.empty_like(L)
+    N[order[:rank]], image[order] = np.tril(inverse).T, L
+    means = np.zeros(problem.d) if problem.fit_intercept else None
+    return RowSpace(np.ones(rank), means, None, N, np.ascontiguousarray(image))
+
+
 def _penalty(problem: Problem) -> Array:
     return np.asarray(problem.regularizer.l2.reshape(-1)[: problem.d])
 
 
 def _outer(problem: Problem) -> Array:
     """A F^2 A'."""
-    f = 1.0 / np.sqrt(_penalty(problem))
-    base = problem.base
-    if isinstance(base, SparseDesign):
-        scaled = base.A.astype(np.float64) @ sp.diags_array(f)
-        return np.asarray((scaled @ scaled.T).toarray())
-    return outer_gram(ScaledDesign(base, f))
+    return problem.base.outer(1.0 / _penalty(problem))
