@@ -39,8 +39,12 @@ WORTH_IT = 0.6
 """Rows are left out if fewer than this share of them are left."""
 AT_ONCE = 5.0
 """A factorisation that costs no more passes than this is made without waiting."""
+NEAR = 3e-2
+"""Of P: a last gain from which on the factor of the last system will do."""
 NARROW_AFTER = 2
 """Products in a run before the float32 copy is made, which costs about as much."""
+NARROW_PRICE = 0.5
+"""Of a Gram matrix made of it."""
 TOO_NARROW = 12
 """Products with a factor of the float32 copy before it is made again from the data."""
 FLAT = 1e-15
@@ -212,19 +216,28 @@ class System:
         l2 = problem.regularizer.l2
         outer, price = None if self.factor is None else self.factor.outer, self._price
         at_once = AT_ONCE * (2.0 if problem.loss.is_quadratic else 1.0)  # for it is the last
+        if self.factor is not None and self._is_near():
+            at_once = 0.0
+        if price > AT_ONCE and self.may_narrow and factorised.by_columns(problem.design):
+            if self.products >= NARROW_AFTER:
+                narrow = problem.constants.narrow
+                price *= NARROW_PRICE if narrow is not None else 1.0
         if self.spent < price and price > at_once and at is None:
             return False
-        if self.may_narrow and price > AT_ONCE and factorised.by_columns(problem.design):
-            narrow = problem.constants.narrow
-        norms = None
+        norms, w = None, self.weights
         if factorised.by_columns(problem.design) and not problem.constants.is_uneven:
-            norms = problem.constants.row_norms_sq
+            count = np.count_nonzero(w >= factorised.LITTLE * w.mean())
+            norms = problem.constants.row_norms_sq if count < problem.n else None
         self.factor = factorised.HessianFactor(
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
         self.factorised_at, self.spent = self.count, 0.0
         self.passes += 1.0
         return True
+
+    def _is_near(self) -> bool:
+        """Whether H has hardly changed since the last system."""
+        return bool(self.s.memory.get("gain", math.inf) <= NEAR * self.s.primal)
 
     @cached_property
     def _price(self) -> float:

@@ -43,8 +43,9 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
         return WorkingSet(), "the regulariser has an l1 part"
     if not loss.is_vector and loss.code >= 0 and loss.has_dual_prox and problem.n >= MANY_ROWS:
         strong = g.strong_convexity
-        if strong > 0.0 and not loss.is_quadratic:
+        dear = strong > 0.0 and factorised.cost(problem.design, g.l2) > DEAR
+        if dear and not loss.is_quadratic:
             kappa = problem.constants.R.value**2 / (loss.gamma * strong)
-            if kappa <= problem.n and factorised.cost(problem.design, g.l2) > DEAR:
+            if kappa <= problem.n:
                 return SDCA(), f"the condition number {kappa:.2g} is below n"
     return Newton(), "no l1 part, and Newton steps need no scaling"
