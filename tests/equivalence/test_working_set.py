@@ -34,7 +34,7 @@ each_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALT
 WAYS = {
     "gram": {"CHEAP_GRAM": 1e9},
     "columns": {"CHEAP_GRAM": 0.0, "GRAM_SIDE": 0},
-    "few at a time": {"FIRST": 1},
+    "few at a time": {"FIRST": 1, "ALL": 0},
 }
 
 

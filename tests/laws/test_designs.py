@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from dualgap.designs import DenseDesign, InterceptDesign, SparseDesign, _base, as_design, sparse
+from dualgap.designs.columns import AllColumns, SparseColumns
 
 EPS = np.finfo(float).eps
 N, D = 37, 11
@@ -276,6 +277,33 @@ def test_gram(stored, intercept, blocks):
     design, A = build(stored, intercept)
     _, _, w = arguments(A)
     assert_close(design.gram(w), (A.T * w) @ A, (abs(A).T * w) @ abs(A), len(A))
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("constant", [0.0, 2.0])
+def test_all_columns_are_the_gathered_ones(form, constant):
+    """Sparse columns that are not copied, against copies of them: every verb."""
+    A = np.where(np.arange(N)[:, None] % 3 == np.arange(D) % 3, REAL + 0.1, 0.0)
+    at = np.arange(D + bool(constant))
+    design = as_design(form(A))
+    whole = design.columns(at, constant)
+    copied = SparseColumns(at, sp.csc_array(A), constant)
+    assert isinstance(whole, AllColumns) and whole.nonzeros == copied.nonzeros
+    assert whole.gram_sweeps == pytest.approx(copied.gram_sweeps)
+    rng = np.random.default_rng(0)
+    x, r, w = rng.standard_normal(at.size), rng.standard_normal(N), rng.random(N)
+    near = {"rtol": 1e-12, "atol": 1e-13}
+    np.testing.assert_allclose(whole.matvec(x), copied.matvec(x), **near)
+    np.testing.assert_allclose(whole.rmatvec(r), copied.rmatvec(r), **near)
+    np.testing.assert_allclose(whole.norms_sq(w), copied.norms_sq(w), **near)
+    np.testing.assert_allclose(whole.gram(w), copied.gram(w), **near)
+    l1, l2, h = np.full(at.size, 0.1), np.full(at.size, 0.2), copied.norms_sq(w)
+    ends = []
+    for columns in (whole, copied):
+        x0, r0 = np.zeros(at.size), r.copy()
+        columns.sweeps(w, r0, x0, h, l1, l2, 5.0, 0.0)
+        ends.append(np.concatenate((x0, r0)))
+    np.testing.assert_allclose(ends[0], ends[1], **near)
 
 
 @each_storage

@@ -117,6 +117,13 @@ def test_grad_is_the_derivative_of_value(loss):
 
 
 @each_loss
+def test_hess_beside_the_gradient(loss):
+    z, b = predictions(loss)
+    beside = loss.hess_beside(z, b, loss.grad(z, b))
+    np.testing.assert_allclose(beside, loss.hess(z, b), rtol=1e-12, atol=4 * np.finfo(float).eps)
+
+
+@each_loss
 def test_hess_is_the_derivative_of_grad(loss):
     z, b = predictions(loss)
     wide = z.astype(np.longdouble)

@@ -39,6 +39,8 @@ from dualgap.state import State
 
 FIRST = 64
 """New coordinates in a working set, at least; at most as many as the support has."""
+ALL = 128
+"""So few coordinates are all in the set."""
 NEGLIGIBLE = 1e-4
 """Coordinates that gain less than this, relative to the best, can wait."""
 GRAM_SIDE = 2000
@@ -183,6 +185,8 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
 
 def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Places:
     """The last set and the support, and as many again of those outside that gain most."""
+    if x.size <= ALL and problem.design.is_sparse:  # where they need not be gathered
+        return np.arange(x.size)
     chosen = x != 0
     # At first as many as coordinate descent visits in about the time of one product.
     typical = problem.design.nonzeros // (16 * problem.n)
@@ -265,7 +269,7 @@ class _Restricted:
         if quadratic:
             w = problem.q
         else:
-            hess = loss.hess(self.z, problem.b)
+            hess = loss.hess_beside(self.z, problem.b, self.y)
             w = problem.q * np.maximum(hess, self.floor / loss.gamma)
         start = self._own_gain(self._curvature())
         if start > WORTH_KEEPING**2 * self.last:

@@ -8,6 +8,7 @@ an appended constant column on the side. Sparse columns that are two fifths full
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -163,6 +164,37 @@ class SparseColumns(Columns):
         return csc_sweeps(
             B.data, B.indices, B.indptr, self.constant, w, r, x, h, l1, l2, most, goal
         )
+
+
+class AllColumns(SparseColumns):
+    """Every column of sparse data, which need not be gathered, and a constant one at the end."""
+
+    def __init__(self, at: Places, by_rows: Any, by_columns: Callable[[], Any], c: float) -> None:
+        self.at, self.constant, self._make = at, c, by_columns
+        self._rows = by_rows
+        self.nonzeros = int(by_rows.nnz) + (by_rows.shape[0] if c else 0)
+        counts = np.diff(by_rows.indptr).astype(float) + (1.0 if c else 0.0)
+        self.gram_sweeps = float((counts**2).sum()) / max(4.0 * self.nonzeros, 1.0)
+
+    @cached_property
+    def B(self) -> Any:
+        """Made only if the columns are to be walked."""
+        return self._make().astype(np.float64, copy=False)
+
+    @property
+    def _by_rows(self) -> Any:
+        return self._rows
+
+    def matvec(self, x: Array) -> Array:
+        """B x."""
+        if self.constant:
+            return np.asarray(self._rows @ x[:-1] + self.constant * x[-1])
+        return np.asarray(self._rows @ x)
+
+    def rmatvec(self, r: Array) -> Array:
+        """B' r."""
+        u = np.asarray(self._rows.T @ r)
+        return np.append(u, self.constant * r.sum()) if self.constant else u
 
 
 def sparse_columns(at: Places, B: Any, constant: float) -> Columns:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Design, Rows
-from dualgap.designs.columns import Columns, sparse_columns
+from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -91,7 +91,10 @@ class SparseDesign(Design):
         return int(self.A.nnz)
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
-        """The columns from CSC."""
+        """The columns from CSC; all of them as they are."""
+        every = at.size == self.shape[1] + bool(constant) and self.A.dtype == np.float64
+        if every and self.nonzeros <= DENSE_ENOUGH * self.shape[0] * self.shape[1]:
+            return AllColumns(at, self._by_rows(), self._by_columns, constant)
         A = self._by_columns()
         return sparse_columns(at, A[:, at[:-1] if constant else at], constant)
 
