@@ -41,7 +41,7 @@ AT_ONCE = 5.0
 """A factorisation that costs no more passes than this is made without waiting."""
 NEAR = 3e-2
 """Of P: a last gain from which on the factor of the last system will do."""
-NARROW_AFTER = 2
+NARROW_AFTER = 1
 """Products in a run before the float32 copy is made, which costs about as much."""
 NARROW_PRICE = 0.5
 """Of a Gram matrix made of it."""
