@@ -40,7 +40,7 @@ from dualgap.state import State
 FIRST = 64
 """New coordinates in a working set, at least; at most as many as the support has."""
 ALL = 128
-"""So few coordinates are all in the set."""
+"""Of so few coordinates all are in the set, if a quarter is wanted."""
 NEGLIGIBLE = 1e-4
 """Coordinates that gain less than this, relative to the best, can wait."""
 GRAM_SIDE = 2000
@@ -185,8 +185,6 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
 
 def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Places:
     """The last set and the support, and as many again of those outside that gain most."""
-    if x.size <= ALL and problem.design.is_sparse:  # where they need not be gathered
-        return np.arange(x.size)
     chosen = x != 0
     # At first as many as coordinate descent visits in about the time of one product.
     typical = problem.design.nonzeros // (16 * problem.n)
@@ -198,6 +196,8 @@ def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Plac
         order = np.argsort(-outside[worthwhile], kind="stable")
         worthwhile = worthwhile[order[:few]]
     chosen[worthwhile] = True
+    if 4 * np.count_nonzero(chosen) >= x.size <= ALL and problem.design.is_sparse:
+        return np.arange(x.size)  # which need not be gathered
     return np.flatnonzero(chosen)
 
 

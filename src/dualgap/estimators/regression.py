@@ -122,7 +122,7 @@ class Ridge(SquaredLossRegressor):
         No effect: X is never written to.
     max_iter : int, default=None
         Most passes over the data; None is 10 000.
-    tol : float, default=1e-6
+    tol : float, default=1e-7
         The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
         what float64 can give.
     solver : str or dualgap algorithm, default="auto"
@@ -187,7 +187,7 @@ class Ridge(SquaredLossRegressor):
         fit_intercept: bool = True,
         copy_X: bool = True,
         max_iter: int | None = None,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         solver: Any = "auto",
         positive: bool = False,
         random_state: Any = None,

@@ -58,7 +58,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         Whether to keep ``cv_results_``, for ``cv=None`` only.
     alpha_per_target : bool, default=False
         Whether each target has a strength of its own, for ``cv=None`` only.
-    tol : float, default=1e-6
+    tol : float, default=1e-7
         A fit ends when the certified gap is at most ``tol`` times the objective.
     max_iter : int, default=None
         Most passes over the data for each fit; None is 10 000.
@@ -100,7 +100,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         gcv_mode: str | None = None,
         store_cv_results: bool = False,
         alpha_per_target: bool = False,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         max_iter: int | None = None,
         solver: Any = "auto",
         random_state: Any = None,
