@@ -37,6 +37,8 @@ from dualgap.trace import Recorder, Snapshot, Trace
 
 NOTHING = float(np.finfo(float).tiny)
 """A tol of this asks for what float64 can give; estimators mean it by tol=0."""
+SETTLED = 1e-13
+"""Of |x|: a step that moves x by no more leaves it where it is."""
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
@@ -234,6 +236,8 @@ class _Run:
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
         self.one_class = one_class(problem)
+        self.before: Array | None = None
+        """x of the last step, where it is asked for."""
         self.found: tuple[Array, Array | None, Certificate] | None = None
         self.last: tuple[Array, Array | None, Certificate] | None = None
 
@@ -316,14 +320,15 @@ class _Run:
         if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
         best = s.incumbent
+        if self.tol <= NOTHING:
+            return self._judge_settled(s)
         target = self.tol * self.problem.scale(best.primal)
         gap = best.primal - best.dual
         if gap <= target and s.t >= self.attempts.next_confirmation:
             certificate = self._certify(s, best.x, best.y)
             if certificate.certified and certificate.gap <= target:
                 return self._converged(s)
-            at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-            if at_floor and self.tol > NOTHING:  # else x may settle further than P can show
+            if certificate.certified and certificate.gap <= 4.0 * certificate.rounding:
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:
@@ -334,6 +339,17 @@ class _Run:
         """A tiny P may also mean that there is nothing to converge to."""
         separated = separates(self.problem, s.x, s.z)
         return Status.NO_MINIMISER if separated else Status.CONVERGED
+
+    def _judge_settled(self, s: State) -> Status | None:
+        """Nothing but what float64 can give will do: go on until x, too, stands still."""
+        moved = s.x - self.before if self.before is not None else s.x
+        self.before = s.x
+        if dot(moved, moved) > SETTLED**2 * dot(s.x, s.x) or s.t < self.attempts.next_t:
+            return self._judge_rounding(s, s.incumbent.primal - s.incumbent.dual)
+        self.attempts.next_t = s.t + self.algorithm.patience
+        certificate = self._certify(s, s.x, None if s.incumbent.y is None else s.incumbent.y)
+        at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+        return Status.ROUNDING if at_floor else self._judge_rounding(s, certificate.gap)
 
     def _judge_rounding(self, s: State, gap: float) -> Status | None:
         """Stop where a tiny gap no longer shrinks."""
