@@ -117,7 +117,7 @@ class Constants:
         else:
             self.passes += n
             root = np.sqrt(weights)
-            G = root[:, None] * outer_gram(self.design) * root
+            G = root[:, None] * self.design.outer(np.ones(d)) * root
         values = scipy.linalg.eigh(G, eigvals_only=True, overwrite_a=True, check_finite=False)
         return np.asarray(values)
 
@@ -227,16 +227,3 @@ def _largest_ritz(diagonal: list[float], off: list[float]) -> float:
         diagonal, off, eigvals_only=True, select="i", select_range=(k, k)
     )
     return float(top[0])
-
-
-def outer_gram(design: Design) -> Array:
-    """A A', n x n, for designs with fewer rows than columns."""
-    n = design.shape[0]
-    out = np.empty((n, n))
-    rows = max(1, n // 8)
-    for at, block in design.blocks(rows):
-        for also, other in design.blocks(rows):
-            if also.start <= at.start:
-                out[at, also] = block @ other.T
-                out[also, at] = out[at, also].T
-    return out

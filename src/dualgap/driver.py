@@ -436,6 +436,9 @@ class _Run:
             status = Status.CONVERGED
         if status is Status.CONVERGED and not reached:
             status = Status.ROUNDING
+        at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+        if status is Status.PASS_LIMIT and at_floor:  # more passes would show nothing new
+            status = Status.ROUNDING
         assert y is not None
         passes, elapsed, primal, bound, *rest = self.rows[-1]
         bound = max(bound, certificate.dual)

@@ -123,10 +123,19 @@ class Design(ABC):
         return total
 
     def outer(self, weights: Array) -> Array:
-        """A diag(weights) A', n x n, weights >= 0; for few rows."""
-        whole = np.concatenate([block for _, block in self.blocks(max(256, self.shape[1]))])
-        whole *= np.sqrt(weights)
-        return np.asarray(whole @ whole.T)
+        """A diag(weights) A', n x n, weights >= 0, from pairs of blocks; for few rows."""
+        n, root = self.shape[0], np.sqrt(weights)
+        out = np.empty((n, n))
+        rows = max(256, n // 8)
+        for at, block in self.blocks(rows):
+            left = root * block
+            for also, other in self.blocks(rows):
+                if also == at:
+                    out[at, at] = left @ left.T  # numpy sees that it is symmetric
+                elif also.start < at.start:
+                    out[at, also] = left @ (root * other).T
+                    out[also, at] = out[at, also].T
+        return out
 
     @abstractmethod
     def take(self, rows: Mask) -> Design:

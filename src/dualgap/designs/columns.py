@@ -116,6 +116,8 @@ class SparseColumns(Columns):
 
     def __init__(self, at: Places, B: Any, constant: float) -> None:
         self.at, self.B, self.constant = at, B, constant
+        self._matrix = B
+        """What products are made with."""
         border = B.shape[0] if constant else 0
         self.nonzeros = int(B.nnz) + border
         rows = np.bincount(B.indices, minlength=B.shape[0]) + (1 if constant else 0)
@@ -130,12 +132,12 @@ class SparseColumns(Columns):
     def matvec(self, x: Array) -> Array:
         """B x."""
         if self.constant:
-            return np.asarray(self.B @ x[:-1] + self.constant * x[-1])
-        return np.asarray(self.B @ x)
+            return np.asarray(self._matrix @ x[:-1] + self.constant * x[-1])
+        return np.asarray(self._matrix @ x)
 
     def rmatvec(self, r: Array) -> Array:
         """B' r."""
-        u = np.asarray(self.B.T @ r)
+        u = np.asarray(self._matrix.T @ r)
         return np.append(u, self.constant * r.sum()) if self.constant else u
 
     def norms_sq(self, w: Array) -> Array:
@@ -171,7 +173,7 @@ class AllColumns(SparseColumns):
 
     def __init__(self, at: Places, by_rows: Any, by_columns: Callable[[], Any], c: float) -> None:
         self.at, self.constant, self._make = at, c, by_columns
-        self._rows = by_rows
+        self._matrix = by_rows
         self.nonzeros = int(by_rows.nnz) + (by_rows.shape[0] if c else 0)
         counts = np.diff(by_rows.indptr).astype(float) + (1.0 if c else 0.0)
         self.gram_sweeps = float((counts**2).sum()) / max(4.0 * self.nonzeros, 1.0)
@@ -183,18 +185,7 @@ class AllColumns(SparseColumns):
 
     @property
     def _by_rows(self) -> Any:
-        return self._rows
-
-    def matvec(self, x: Array) -> Array:
-        """B x."""
-        if self.constant:
-            return np.asarray(self._rows @ x[:-1] + self.constant * x[-1])
-        return np.asarray(self._rows @ x)
-
-    def rmatvec(self, r: Array) -> Array:
-        """B' r."""
-        u = np.asarray(self._rows.T @ r)
-        return np.append(u, self.constant * r.sum()) if self.constant else u
+        return self._matrix
 
 
 def sparse_columns(at: Places, B: Any, constant: float) -> Columns:

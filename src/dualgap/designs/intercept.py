@@ -13,11 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dualgap._arrays import dot
 from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
-from dualgap.designs.narrow import NarrowIntercept
+from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
 
 
 class InterceptDesign(Design):
@@ -66,8 +65,7 @@ class InterceptDesign(Design):
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """The base's, with the constant column."""
-        z, u = self.base.weighted_sweep(x[:-1], weights, shift + self.scale * float(x[-1]))
-        return z, np.append(u, self.scale * dot(weights, z))
+        return bordered_sweep(self.base, self.scale, x, weights, shift)
 
     def narrowed(self) -> NarrowIntercept | None:
         """The base's, with the constant column."""

@@ -75,8 +75,7 @@ class NarrowIntercept:
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """The base's, with the constant column."""
-        z, u = self.base.weighted_sweep(x[:-1], weights, shift + self.scale * float(x[-1]))
-        return z, np.append(u, self.scale * dot(weights, z))
+        return bordered_sweep(self.base, self.scale, x, weights, shift)
 
     def gram(self, weights: Array) -> Array:
         """The base's, bordered."""
@@ -84,6 +83,14 @@ class NarrowIntercept:
         border = self.base.weighted_sweep(np.zeros(len(G)), weights, self.scale)[1]
         corner = self.scale**2 * float(weights.sum())
         return np.block([[G, border[:, None]], [border[None], np.array([[corner]])]])
+
+
+def bordered_sweep(
+    base: Any, scale: float, x: Array, weights: Array, shift: float
+) -> tuple[Array, Array]:
+    """`weighted_sweep` of (A, scale 1), from the base's of A."""
+    z, u = base.weighted_sweep(x[:-1], weights, shift + scale * float(x[-1]))
+    return z, np.append(u, scale * dot(weights, z))
 
 
 def narrow_copy(A: np.ndarray[Any, Any], longest_row: float) -> NarrowCopy | None:
