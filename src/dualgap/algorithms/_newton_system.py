@@ -84,12 +84,15 @@ class System:
         """The count at which H was factorised here; None: a factor of another H, or none."""
         self.seen = kept.get("seen", math.inf)
         """|r|^2 at the last look."""
+        self.beside: Array | None = kept.get("beside")
         self.factor: Any = s.memory.get("factor")
         self.spent, self.products = float(s.memory["spent"]), s.memory["products"]
         self.may_narrow = bool(s.memory.get("may_narrow", True))
         self.left: Array | None = None
         self.passes, self.solved = 0.0, False
         self.l2 = strengths(problem)
+        # Of tol, for |r|^2/(2 l2): all that the gap has, where phi'' does not change.
+        self.slack = 0.7 if problem.loss.is_quadratic else 0.2
 
     def memory(self) -> dict[str, Any]:
         """What the state keeps of it."""
@@ -97,6 +100,7 @@ class System:
             "rows": self.rows, "d": self.d, "Ad": self.Ad, "r": self.r, "p": self.p,
             "rho": self.rho, "rho0": self.rho0, "gain": self.gain, "count": self.count,
             "base": self.base, "factorised_at": self.factorised_at, "seen": self.seen,
+            "beside": self.beside,
         }  # fmt: skip
         return {
             **self.s.memory, "spent": self.spent, "factor": self.factor, "system": system,
@@ -123,14 +127,16 @@ class System:
         self.left = self.r
         most = min(CHUNK - self.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
         done, rough = 0, False
+        if not self.solved:  # the state that this began at keeps its own
+            self.d, self.Ad, self.r = self.d.copy(), self.Ad.copy(), self.r.copy()
+            self.p = self.p.copy()
         while not self.solved and done < most:
-            assert self.p is not None
             if self._narrows():
                 rough = True
                 Ap, Hp = self._narrow_product(self.p)
             else:
                 Ap, Hp = product(self.p)
-            Hp = Hp + self.l2 * self.p
+            Hp += self.l2 * self.p
             self._pay(share)
             self.products += 1
             done += 1
@@ -140,17 +146,18 @@ class System:
                 self.may_narrow = self.may_narrow and not rough
                 break
             a = self.rho / curvature
-            self.d = self.d + a * self.p
+            self.d += a * self.p
             if self.rows is None:
-                self.Ad = self.Ad + a * Ap
-            self.r = self.r - a * Hp
+                self.Ad += a * Ap
+            self.r -= a * Hp
             gained = 0.5 * a * self.rho
             self.gain += gained
             self.count += 1
             search = self._precondition(self.r)
             rho = dot(self.r, search)
-            self.solved = self._enough(gained, rho, slack=0.1 if rough else 0.2)
-            self.p = search + (rho / self.rho) * self.p
+            self.solved = self._enough(gained, rho, 0.5 * self.slack if rough else self.slack)
+            self.p *= rho / self.rho
+            self.p += search
             self.rho = rho
             if not self.solved and self._consider_factorising():
                 self._point()
@@ -263,9 +270,35 @@ class System:
         if self.factor is not None:
             self._pay(self.factor.passes)
             return np.asarray(self.factor.solve(r))
+        if self.border is None:
+            return self._diagonal(r)
+        # In variables in which H has no off-diagonal entries beside the intercept.
+        beside, corner = self.border
+        last = r[-1] / corner
+        out = self._diagonal(r - last * beside)  # whose last entry is 0
+        out[-1] = last - (beside @ out) / corner
+        return out
+
+    def _diagonal(self, r: Array) -> Array:
         # The diagonal serves where columns come in units of their own. With columns of one unit
         # (words, pixels) it would blow up the rare ones.
         return np.asarray(r / self.units) if self.problem.constants.is_uneven else r
+
+    @cached_property
+    def border(self) -> tuple[Array, float] | None:
+        """The column of H that belongs to the intercept and its last entry, where there is one.
+
+        All predictions feel the intercept, so that its column is long: conjugate gradients, which
+        would take long over it, see what is left of H when the intercept is at its best.
+        """
+        problem = self.problem
+        if not problem.fit_intercept or problem.loss.is_vector or self.rows is not None:
+            return None
+        if self.beside is None:
+            self.beside = problem.design.rmatvec(problem.design.scale * self.weights)
+            self._pay(0.5)
+        corner = float(self.beside[-1])
+        return (self.beside, corner) if corner > 0.0 else None
 
     @cached_property
     def units(self) -> Array:
@@ -317,13 +350,17 @@ class System:
 
     def _gives_dual(self, rho: float, slack: float) -> bool:
         """Whether the gap at the dual point, which has |r|^2/(2 l2) in it, is within tol."""
-        l2 = self.problem.regularizer.l2
         free = self.problem.regularizer.strong_convexity == 0.0
-        over = np.divide(self.r, l2, out=np.zeros_like(self.r), where=l2 > 0)
-        left = max(0.5 * dot(over, self.r), rho if free else 0.0)
+        left = max(0.5 * dot(self.inverse * self.r, self.r), rho if free else 0.0)
         # At the end of float64's range P says little of x any more, but r does.
         least = min(1e-2, 1e10 * self.tol)
         return bool(left <= slack * self._target() and rho <= least * self.rho0)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """1/l2, or 0."""
+        l2 = self.problem.regularizer.l2
+        return np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
 
     # ---- after rough products ----
 
@@ -348,7 +385,8 @@ class System:
         self.r = self.left
         search = self._precondition(self.r)
         self.rho = dot(self.r, search)
-        self.solved = self._gives_dual(self.rho, slack=0.2) or self.count >= self.r.size + CHUNK
+        self.solved = self._gives_dual(self.rho, self.slack)
+        self.solved = self.solved or self.count >= self.r.size + CHUNK
         self.p = search
         if not self.solved and self.rho > 0.1 * self.seen:
             self.may_narrow = False

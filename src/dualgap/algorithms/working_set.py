@@ -57,6 +57,8 @@ ENOUGH_BY_COLUMNS = 1e-1
 """The same where a sweep costs as much as the columns it reads."""
 MOST_SWEEPS = 50.0
 """Sweeps over the columns in one Newton step, where no H is to be formed."""
+FREE = 500_000
+"""Entries of H that sweeps read in the time that one factorisation of nothing takes."""
 FACTORISATIONS = 2000
 """Factorisations in a row, times the size of the support: each but the last drops a coordinate."""
 RIDGE = 1e-11
@@ -364,7 +366,8 @@ class _Restricted:
         goal = max(accuracy * self._own_gain(np.diag(H)), ENOUGH * self.outside)
         self.sweeps = 0.0
         for _ in range(50):
-            most = 10 + int(np.count_nonzero(x)) // 20
+            support = int(np.count_nonzero(x))
+            most = 10 + support // 20 + FREE // (H.shape[0] * max(1, support))
             sweeps, left = gram_sweeps(H, g, x, self.l1, self.l2, most, goal)
             self.sweeps += sweeps
             if left <= goal:
@@ -404,15 +407,15 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
     on = np.flatnonzero(((x != 0) | (l1 == 0)) & (H.diagonal() + l2 > 0))
     if on.size == 0:
         return 0.0
-    M = H[np.ix_(on, on)]
-    M[np.diag_indices_from(M)] += l2[on] + RIDGE * M.diagonal()
-    r = -(g[on] + l1[on] * np.sign(x[on]) + l2[on] * x[on])
+    M = H[on][:, on]
+    M.flat[:: on.size + 1] += l2[on] + RIDGE * M.diagonal()
+    here, limits = x[on], l1[on]
+    r = -(g[on] + limits * np.sign(here) + l2[on] * here)
     _, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
     if info != 0 or not np.isfinite(step).all():
         return 0.0
-    here, limited = x[on], l1[on] > 0
-    crossing = limited & (here * (here + step) <= 0.0)
-    ratios = np.divide(-here, step, out=np.full(on.size, np.inf), where=crossing & (step != 0))
+    crossing = (limits > 0) & (here * (here + step) <= 0.0) & (step != 0)
+    ratios = np.divide(-here, step, out=np.full(on.size, np.inf), where=crossing)
     alpha = min(1.0, float(ratios.min()))
     fall = alpha * float(r @ step) - 0.5 * alpha * alpha * float(step @ (M @ step))
     if not fall > 0.0:

@@ -55,17 +55,15 @@ class SparseDesign(Design):
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
-        squares = self._squares()
-        total = squares.sum(axis=1) if weights is None else squares @ weights
-        return np.asarray(total).reshape(-1)
+        weights = np.ones(self.shape[1]) if weights is None else weights
+        return np.asarray(self._squares() @ weights).reshape(-1)
 
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
         return np.asarray(self._squares().T @ weights).reshape(-1)
 
     def _squares(self) -> Any:
-        values = self.A.data.astype(np.float64)
-        values *= values
+        values = np.square(self.A.data, dtype=np.float64)
         return _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
 
     def rows(self) -> Rows:
@@ -95,8 +93,10 @@ class SparseDesign(Design):
         every = at.size == self.shape[1] + bool(constant) and self.A.dtype == np.float64
         if every and self.nonzeros <= DENSE_ENOUGH * self.shape[0] * self.shape[1]:
             return AllColumns(at, self._by_rows(), self._by_columns, constant)
-        A = self._by_columns()
-        return sparse_columns(at, A[:, at[:-1] if constant else at], constant)
+        ours = at[:-1] if constant else at
+        if ours.size == 0:  # the constant alone
+            return sparse_columns(at, sp.csc_array((self.shape[0], 0)), constant)
+        return sparse_columns(at, self._by_columns()[:, ours], constant)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
