@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dualgap._names import lookup
-from dualgap.algorithms import ALGORITHMS, Algorithm
+from dualgap.algorithms import ALGORITHMS, BATCH, Algorithm
 from dualgap.problem import Problem
 
 STAND_FOR_AUTO = (
@@ -54,8 +54,8 @@ class Kind(NamedTuple):
     """More than two classes."""
     penalised: bool = True
     """There is a penalty."""
-    from_dual_points: bool = False
-    """Runs are to begin where the dual point of another one is."""
+    many_short_runs: bool = False
+    """There will be many runs, each from the primal and dual points of the last."""
 
 
 def kind_of(problem: Problem) -> Kind:
@@ -96,10 +96,10 @@ def misfit(name: str, kind: Kind) -> str | None:
             "needs a penalty: without one, and with more features than rows, there are many "
             "minimisers, and it does not come to the one of least norm"
         )
-    if kind.from_dual_points and name in ("newton", "prox-newton", "working-set"):
+    if kind.many_short_runs and name not in ("auto", *(cls.name for cls in BATCH)):
         return (
-            "makes no use of a dual point to start from, which is what the search for the scale "
-            "hands on"
+            "does not fit the search for the scale, which makes many short runs, each from the "
+            "primal and dual points of the last: that is for batch methods"
         )
     if name == "sdca" and not kind.l2_everywhere:
         return (

@@ -49,9 +49,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     tol : float, default=1e-6
         The fit ends when the certified gap is at most ``tol`` times the objective.
     solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers.
+        ``"auto"`` or a batch algorithm of `dualgap.solve`: the others do not gain from the points
+        of a run before, of which the search for the scale makes many.
     verbose : int, default=0
         Show a live line.
 
@@ -91,7 +90,6 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         fit_intercept: bool = True,
         tol: float = 1e-6,
         solver: Any = "auto",
-        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.epsilon = epsilon
@@ -101,7 +99,6 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.solver = solver
-        self.random_state = random_state
         self.verbose = verbose
 
     @with_callbacks
@@ -133,7 +130,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         kind = Kind(
             l2_everywhere=alpha > 0.0 and not self.fit_intercept,
             penalised=alpha > 0.0,
-            from_dual_points=True,
+            many_short_runs=True,
         )
         algorithm = algorithm_for(self.solver, kind)
         if algorithm == "auto":
@@ -147,7 +144,6 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             tol=max(float(self.tol), float(np.finfo(float).tiny)),
             options={
                 "algorithm": algorithm,
-                "random_state": self._seed(),
                 "verbose": bool(self.verbose),
             },
             tell=self._tell(tasks),
