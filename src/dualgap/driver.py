@@ -410,9 +410,9 @@ class _Run:
         x, y, certificate = self.found
         self.found = None
         if certificate.certified and certificate.dual > s.incumbent.dual:
-            z = self.problem.predict(x)
-            dual = self.problem.loss.grad(z, self.problem.b) if y is None else y
-            return replace(s, incumbent=replace(s.incumbent, dual=certificate.dual, y=dual))
+            if y is None:
+                y = self.problem.loss.grad(self.problem.predict(x), self.problem.b)
+            return replace(s, incumbent=replace(s.incumbent, dual=certificate.dual, y=y))
         return s
 
     # ---- the end ----

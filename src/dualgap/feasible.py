@@ -105,18 +105,16 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
     if y.ndim == 2:
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
+    if problem.free_intercept_only:
+        y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
+        y = np.where(counts, y, 0.0)
+        kind = "gap_scaled_dual"
+    elif problem.regularizer.has_free:
+        projected = _project(problem, z, y, problem.adjoint(y))
+        if projected is None:
+            return None
+        y, kind = projected, "gap_projected_dual"
     u = problem.adjoint(y)
-    if problem.regularizer.has_free:
-        if problem.free_intercept_only:
-            y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
-            y = np.where(counts, y, 0.0)
-            kind = "gap_scaled_dual"
-        else:
-            projected = _project(problem, z, y, u)
-            if projected is None:
-                return None
-            y, kind = projected, "gap_projected_dual"
-        u = problem.adjoint(y)
     if problem.regularizer.has_boxed:
         t = l1_scale(problem, y, u)
         if t != 1.0:

@@ -54,6 +54,8 @@ from dualgap.state import State
 
 FIRST_DAMPING = 1e-2
 """Of m, for losses with kinks in their slope."""
+HOPELESS = 0.1
+"""Of P: after a step that gained more than this no thought is given to the dual point."""
 LONGER = 0.2
 """A step goes on if P falls at its end by more than this share of the slope at its beginning."""
 
@@ -134,7 +136,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
     )  # fmt: skip
     smooth = primal - problem.regularizer.value(x)
     new = with_dual(problem, new, conjugate_at(problem, z, slope, smooth))
-    if t == 1.0 and system.left is not None:
+    if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
         y = s.memory["slope"] + curvature_map(problem, hess, system.damping)(slice(None), Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r

@@ -33,6 +33,8 @@ class SparseDesign(Design):
         self._pieces_T = [(at, _transposed(piece)) for at, piece in self._pieces]
         self._csr: Any = A if self._rows else None
         self._csc: Any = None if self._rows else A
+        self._row_squares: Array | None = None
+        self._pairs: dict[bool, float] = {}
 
     def matvec(self, x: Array) -> Array:
         """A x."""
@@ -55,12 +57,22 @@ class SparseDesign(Design):
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
-        weights = np.ones(self.shape[1]) if weights is None else weights
-        return np.asarray(self._squares() @ weights).reshape(-1)
+        if weights is not None:
+            return np.asarray(self._squares() @ weights).reshape(-1)
+        if self._row_squares is None:
+            self._row_squares = np.asarray(self._squares() @ np.ones(self.shape[1]))
+        return self._row_squares
 
     def column_norms_sq(self, weights: Array) -> Array:
-        """sum_i weights_i a_ij^2."""
-        return np.asarray(self._squares().T @ weights).reshape(-1)
+        """sum_i weights_i a_ij^2; where rows are at hand, the rows' own sums are made as well."""
+        if self.nonzeros < WORTH_A_KERNEL or self._csr is None:
+            return np.asarray(self._squares().T @ weights).reshape(-1)
+        from dualgap.kernels.gram import csr_squares
+
+        A, rows, columns = self._csr, np.empty(self.shape[0]), np.zeros(self.shape[1])
+        csr_squares(A.data, A.indices, A.indptr, weights, rows, columns)
+        self._row_squares = rows
+        return columns
 
     def _squares(self) -> Any:
         values = np.square(self.A.data, dtype=np.float64)
@@ -125,9 +137,11 @@ class SparseDesign(Design):
 
     def gram_multiplications(self, columns: bool) -> float:
         """Pairs of entries in a row (in a column, for `outer`)."""
-        A = self._by_rows()
-        counts = np.diff(A.indptr) if columns else np.bincount(A.indices, minlength=self.shape[1])
-        return 0.5 * float(np.square(counts.astype(np.float64)).sum())
+        if columns not in self._pairs:
+            A = self._by_rows()
+            counts = np.diff(A.indptr) if columns else np.bincount(A.indices)
+            self._pairs[columns] = 0.5 * float(np.square(counts.astype(np.float64)).sum())
+        return self._pairs[columns]
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""

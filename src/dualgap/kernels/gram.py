@@ -17,20 +17,57 @@ def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H
     A last row and column belong to a constant column, if that is not 0.
     """
     last = H.shape[0] - 1
+    one, four = np.uintp(1), np.uintp(4)  # unsigned: no negative index to look out for
     for i in range(indptr.size - 1):
-        # Unsigned: no negative index to look out for.
         start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-        for p in range(start, stop):
+        p = start
+        while p + four <= stop:  # four rows of H at once, for one reading of the row
+            q, r, s = p + one, p + one + one, p + one + one + one
+            a, b, c, d = w[i] * data[p], w[i] * data[q], w[i] * data[r], w[i] * data[s]
+            row_p, row_q = H[np.uintp(indices[p])], H[np.uintp(indices[q])]
+            row_r, row_s = H[np.uintp(indices[r])], H[np.uintp(indices[s])]
+            for other in range(start, p):
+                k, v = np.uintp(indices[other]), data[other]
+                row_p[k] += a * v
+                row_q[k] += b * v
+                row_r[k] += c * v
+                row_s[k] += d * v
+            for other in range(p, s + one):  # the corner
+                k, v = np.uintp(indices[other]), data[other]
+                row_s[k] += d * v
+                if other <= r:
+                    row_r[k] += c * v
+                if other <= q:
+                    row_q[k] += b * v
+                if other <= p:
+                    row_p[k] += a * v
+            p += four
+        while p < stop:
             a = w[i] * data[p]
             row = H[np.uintp(indices[p])]
-            for other in range(start, p + np.uintp(1)):
+            for other in range(start, p + one):
                 row[np.uintp(indices[other])] += a * data[other]
+            p += one
         if constant != 0.0:
             a = w[i] * constant
             row = H[last]
             for p in range(start, stop):
                 row[np.uintp(indices[p])] += a * data[p]
             row[last] += a * constant
+
+
+@kernel
+def csr_squares(
+    data: Any, indices: Any, indptr: Any, w: Floats, rows: Floats, columns: Floats
+) -> None:
+    """rows_i = sum_j a_ij^2, and add w_i a_ij^2 to columns_j."""
+    for i in range(rows.size):
+        total = 0.0
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            square = np.float64(data[p]) * np.float64(data[p])
+            total += square
+            columns[np.uintp(indices[p])] += w[i] * square
+        rows[i] = total
 
 
 @kernel
