@@ -242,7 +242,7 @@ class Problem:
         return self.design.rmatvec(per_row(self.q, y) * y)
 
     def columns(self, at: Places) -> Columns:
-        """The columns at these ascending places, gathered; the last answer is kept."""
+        """The columns at these places, gathered; the last answer is kept."""
         known = self._columns
         if known is None or not np.array_equal(known.at, at):
             known = self._columns = self.design.columns(at, known=known)

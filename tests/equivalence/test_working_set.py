@@ -272,3 +272,20 @@ def test_the_callers_data_are_left_alone():
     kept = A.copy(), b.copy()
     solved(Problem(A, b, loss="logistic", l1=0.02))
     assert (A == kept[0]).all() and (b == kept[1]).all()
+
+
+@pytest.mark.parametrize("storage", ["C", "F", "float32"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_dense_columns_grow_in_the_order_of_their_coming(storage, fit_intercept):
+    A, b = data("squared", d=8)
+    problem = Problem(STORAGE[storage](A), b, fit_intercept=fit_intercept)
+    full = np.column_stack((A, np.full(len(A), problem.design.scale))) if fit_intercept else A
+    order = np.random.default_rng(0).permutation(full.shape[1])
+    seen = []
+    for size in (2, 3, 5, full.shape[1]):
+        columns = problem.columns(order[:size])
+        seen.append((columns, order[:size]))
+    other = problem.design.columns(order[[0, 1, 2, 5]], known=seen[1][0])  # beside what came later
+    for columns, at in [*seen, (other, order[[0, 1, 2, 5]])]:
+        assert np.array_equal(columns.at, at)
+        assert np.array_equal(columns.T, full[:, at].T)

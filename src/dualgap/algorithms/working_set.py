@@ -198,7 +198,10 @@ def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Plac
         order = np.argsort(-outside[worthwhile], kind="stable")
         worthwhile = worthwhile[order[:few]]
     chosen[worthwhile] = True
-    if 4 * np.count_nonzero(chosen) >= x.size <= ALL and problem.design.is_sparse:
+    if not problem.design.is_sparse:  # new ones last: their columns are put behind the others
+        chosen[before] = False
+        return np.concatenate((before, np.flatnonzero(chosen)))
+    if 4 * np.count_nonzero(chosen) >= x.size <= ALL:
         return np.arange(x.size)  # which need not be gathered
     return np.flatnonzero(chosen)
 
@@ -343,12 +346,10 @@ class _Restricted:
         if known is not None and self._may_grow():
             if np.array_equal(known.at, columns.at):
                 return quadratic
-            _, here, _ = np.intersect1d(
-                columns.at, known.at, assume_unique=True, return_indices=True
-            )
-            if isinstance(columns, DenseColumns) and here.size == known.at.size:
+            side = known.at.size
+            if isinstance(columns, DenseColumns) and np.array_equal(known.at, columns.at[:side]):
                 self.touched += 0.5 * columns.nonzeros
-                self.model = _grown(columns, known, here)
+                self.model = _grown(columns, known)
                 return quadratic
             if quadratic:
                 w = known.w
@@ -424,13 +425,12 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
     return alpha
 
 
-def _grown(columns: DenseColumns, known: Model, here: Places) -> Model:
-    """The known H with the rows and columns of the new coordinates."""
-    side = columns.at.size
+def _grown(columns: DenseColumns, known: Model) -> Model:
+    """The known H with the rows and columns of the new coordinates, which come last."""
+    side, before = columns.at.size, known.at.size
     H = np.empty((side, side))
-    H[np.ix_(here, here)] = known.H
-    new = np.setdiff1d(np.arange(side), here, assume_unique=True)
-    rows = columns.cross_gram(known.w, new)
-    H[new] = rows
-    H[:, new] = rows.T
+    H[:before, :before] = known.H
+    rows = columns.cross_gram(known.w, np.arange(before, side))
+    H[before:] = rows
+    H[:, before:] = rows.T
     return Model(columns.at, known.w, H)

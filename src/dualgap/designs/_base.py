@@ -100,14 +100,14 @@ class Design(ABC):
 
     @abstractmethod
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
-        """The columns at these places, gathered; ascending places.
+        """The columns at these places, gathered.
 
         Parameters
         ----------
         at : array of int
-            Places, ascending.
+            Places; of sparse data they ascend.
         constant : float
-            If not 0, the last place is that of an appended column of this value.
+            If not 0, place d is that of an appended column of this value.
         known : Columns, optional
             Columns gathered before: what they hold need not be read again.
         """

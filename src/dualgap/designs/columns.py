@@ -1,6 +1,6 @@
 """Some columns of a design, gathered so that coordinate methods read them without a stride.
 
-B stands for the columns at the places ``at``, ascending. Dense ones are the rows of a float64
+B stands for the columns at the places ``at``; those of sparse data ascend. Dense ones are the rows of a float64
 matrix T = B'; sparse ones are kept by columns (for descent) and by rows (for Gram matrices), with
 an appended constant column on the side. Sparse columns that are two fifths full are made dense.
 """
@@ -23,7 +23,7 @@ BLOCK = 1 << 16
 
 
 class Columns(ABC):
-    """The columns B of a design at ascending places."""
+    """The columns B of a design."""
 
     at: Places
     """Their places."""
@@ -60,15 +60,48 @@ class Columns(ABC):
         raise NotImplementedError  # pragma: no cover - only where it is cheaper than `gram`
 
 
-class DenseColumns(Columns):
-    """The rows of T = B', float64."""
+class Room:
+    """Memory for dense columns, one after the other, with room for more."""
 
-    def __init__(self, at: Places, T: Array) -> None:
-        self.at, self.T = at, T
+    def __init__(self, columns: int, n: int) -> None:
+        self.T: Array = np.empty((columns, n))
+        self.used = 0
+
+    def upto(self, count: int) -> Array:
+        """The memory of the first so many, which from now on is used."""
+        self.used = count
+        return self.T[:count]
+
+
+class DenseColumns(Columns):
+    """The rows of a float64 matrix T = B'.
+
+    Parameters
+    ----------
+    at : array
+        The places.
+    T : array
+        The columns.
+    room : Room, optional
+        Where T lies, if more columns may follow.
+    """
+
+    def __init__(self, at: Places, T: Array, room: Room | None = None) -> None:
+        self.at, self.T, self.room = at, T, room
         self.nonzeros = T.size
         # A multiplication in a matrix product takes a twentieth of one in a sweep, which also has
         # two for each entry.
         self.gram_sweeps = T.shape[0] / 40.0
+
+    def grown(self, at: Places) -> DenseColumns | None:
+        """The columns at these places, of which those here come first; the others are to be filled.
+
+        None if it is otherwise, or if there is no room.
+        """
+        room, known = self.room, self.at.size
+        if room is None or room.used != known or not np.array_equal(self.at, at[:known]):
+            return None
+        return DenseColumns(at, room.upto(at.size), room) if at.size <= len(room.T) else None
 
     def matvec(self, x: Array) -> Array:
         """B x."""
@@ -108,7 +141,8 @@ class DenseColumns(Columns):
         """Sweeps over the rows of T."""
         from dualgap.kernels.coordinate import dense_sweeps
 
-        return dense_sweeps(self.T, w, r, x, h, l1, l2, most, goal)
+        same = bool((w == w[0]).all())
+        return dense_sweeps(self.T, w, r, x, h, l1, l2, same, most, goal)
 
 
 class SparseColumns(Columns):

@@ -9,9 +9,11 @@ import numpy as np
 
 from dualgap._types import Array, Mask, Places
 from dualgap.designs._base import Between, Design, Rows, block_rows
-from dualgap.designs.columns import Columns, DenseColumns
+from dualgap.designs.columns import Columns, DenseColumns, Room
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
 
+ROOM = 16
+"""Of memory set aside for columns, over what the first of them take; untouched, it costs nothing."""
 LEAST_ROWS = 16
 """Of a block, for `sweep` to pay."""
 
@@ -102,23 +104,29 @@ class DenseDesign(Design):
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """A float64 copy of the columns, each contiguous; no copy if they lie like that already."""
         n, d = self.shape
-        if at.size == d and not constant and self._wide and not self._by_rows:
+        if self._wide and not self._by_rows and np.array_equal(at, np.arange(d)):
             return DenseColumns(at, self.A.T)
-        T = np.empty((at.size, n))
-        new = np.ones(at.size, dtype=bool)
         if isinstance(known, DenseColumns):
-            _, here, there = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
-            T[here] = known.T[there]
-            new[here] = False
-        if constant:
-            T[-1], new[-1] = constant, False
+            grown = known.grown(at)
+            if grown is not None:
+                self._gather(at[known.at.size :], constant, grown.T[known.at.size :])
+                return grown
+        room = Room(min(ROOM * at.size, d + 1), n)
+        T = room.upto(at.size)
+        self._gather(at, constant, T)
+        return DenseColumns(at, T, room)
+
+    def _gather(self, at: Places, constant: float, T: Array) -> None:
+        """The columns at these places, into the rows of T; d is the place of the constant."""
+        ours = np.flatnonzero(at < self.shape[1])
+        if ours.size < at.size:
+            T[at == self.shape[1]] = constant
         if self._by_rows:
             from dualgap.kernels.coordinate import gather_columns
 
-            gather_columns(self.A, at, np.flatnonzero(new), T)
+            gather_columns(self.A, at, ours, T)
         else:
-            T[new] = self.A.T[at[new]]
-        return DenseColumns(at, T)
+            T[ours] = self.A.T[at[ours]]
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows, widened; views where the data are float64 already."""

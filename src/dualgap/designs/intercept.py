@@ -113,7 +113,7 @@ class InterceptDesign(Design):
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The base's, and the constant column where it is asked for."""
-        ours = self.scale if at.size and at[-1] == self.shape[1] - 1 else 0.0
+        ours = self.scale if (at == self.shape[1] - 1).any() else 0.0
         return self.base.columns(at, ours, known)
 
     def gram(self, weights: Array) -> Array:

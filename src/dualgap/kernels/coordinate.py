@@ -70,18 +70,21 @@ def dense_sweeps(
     h: Floats,
     l1: Floats,
     l2: Floats,
+    same: bool,
     most: float,
     goal: float,
 ) -> tuple[float, float]:
-    """Columns are the rows of T; x and r are overwritten.
+    """Columns are the rows of T; x is overwritten, r is lost.
 
-    Stops after ``most`` sweeps' worth of columns. Returns the sweeps, and what is held against
+    ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns. Returns the sweeps, and what is held against
     ``goal``.
     """
     n = r.size
     visits = 0
     worst = 0.0
     rounds = 0
+    # The last move enters r while the next column is read: one walk over r for both.
+    last, owed = T[0], 0.0
     while visits < most * x.size:
         everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
         rounds += 1
@@ -92,13 +95,24 @@ def dense_sweeps(
             visits += 1
             column = T[j]
             g = 0.0
-            for i in range(n):
-                g += column[i] * r[i]
+            if owed == 0.0:
+                for i in range(n):
+                    g += column[i] * r[i]
+            elif same:
+                step = owed * w[0]
+                for i in range(n):
+                    v = r[i] + step * last[i]
+                    r[i] = v
+                    g += column[i] * v
+            else:
+                for i in range(n):
+                    v = r[i] + owed * w[i] * last[i]
+                    r[i] = v
+                    g += column[i] * v
             move = best_coordinate(x[j], g, h[j], l1[j], l2[j]) - x[j]
+            last, owed = column, move
             if move != 0.0:
                 x[j] += move
-                for i in range(n):
-                    r[i] += move * w[i] * column[i]
                 worst = max(worst, (h[j] + l2[j]) * move * move)
         if worst <= goal:
             if everywhere:
@@ -167,13 +181,13 @@ def csc_sweeps(
 
 
 @kernel
-def gather_columns(A: Any, at: Any, new: Any, T: Floats) -> None:
-    """T[j] = A[:, at[j]] for the j in ``new``, a few rows of A at a time, which stay in cache."""
+def gather_columns(A: Any, at: Any, ours: Any, T: Floats) -> None:
+    """T[j] = A[:, at[j]] for the j in ``ours``, a few rows of A at a time, which stay in cache."""
     n = A.shape[0]
     for start in range(0, n, 32):
         stop = min(start + 32, n)
-        for k in range(new.size):
-            j = new[k]
+        for k in range(ours.size):
+            j = ours[k]
             place = at[j]
             for i in range(start, stop):
                 T[j, i] = A[i, place]
