@@ -72,18 +72,15 @@ class SDCA(Randomised):
         g, loss, rows = problem.regularizer, problem.loss, problem.design.rows()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
         w, y, rho = -s.u, s.y.copy(), self._reach(problem)
-        inverse_l2 = 1.0 / g.l2
+        few = 1 if (g.l2 == g.l2[0]).all() and (g.l1 == g.l1[0]).all() else problem.d
+        rest = (
+            problem.b, offset, stream, problem.q, rho, w, y, g.l1[:few], 1.0 / g.l2[:few],
+            g.has_l1, loss.code, loss.parameter,
+        )  # fmt: skip
         if rows.dense is not None:
-            sdca_dense(
-                rows.dense, problem.b, offset, stream, problem.q, rho, w, y, g.l1, inverse_l2,
-                g.has_l1, loss.code, loss.parameter,
-            )  # fmt: skip
+            sdca_dense(rows.dense, *rest)
         else:
-            few = 1 if (g.l2 == g.l2[0]).all() and (g.l1 == g.l1[0]).all() else problem.d
-            sdca_csr(
-                rows.data, rows.indices, rows.indptr, problem.b, offset, stream, problem.q, rho,
-                w, y, g.l1[:few], inverse_l2[:few], g.has_l1, loss.code, loss.parameter,
-            )  # fmt: skip
+            sdca_csr(rows.data, rows.indices, rows.indptr, *rest)
         return replace(s, x=g.dual_x(w), y=y, u=-w)
 
     def _reach(self, problem: Problem) -> Array:

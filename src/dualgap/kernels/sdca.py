@@ -38,27 +38,42 @@ def sdca_dense(
     code: int,
     parameter: float,
 ) -> None:
-    """Dense rows."""
+    """Dense rows; l1 and inverse_l2 have one entry where all coordinates share theirs."""
     d = A.shape[1]
+    alike = l1.size == 1
+    # The last move enters w while the next row is read: one walk over w for both.
+    last, owed = A[0], 0.0
     for t in range(rows.size):
         k = rows[t]
         a = A[k]
-        z = offset[k]
-        if has_l1:
+        if t + 1 < rows.size:
+            following = A[rows[t + 1]]
+            for j in range(0, d, 8):
+                prefetch(following, j)
+            prefetch(y, rows[t + 1])
+        z = 0.0
+        if alike and not has_l1:
             for j in range(d):
-                z += a[j] * (w[j] - min(max(w[j], -l1[j]), l1[j])) * inverse_l2[j]
+                v = w[j] - owed * last[j]
+                w[j] = v
+                z += a[j] * v
+            z *= inverse_l2[0]
         else:
             for j in range(d):
-                z += a[j] * w[j] * inverse_l2[j]
+                v = w[j] - owed * last[j]
+                w[j] = v
+                i = 0 if alike else j
+                z += a[j] * (v - min(max(v, -l1[i]), l1[i])) * inverse_l2[i]
+        z += offset[k]
         if rho[k] > 0.0:
             s = 1.0 / rho[k]
             new = prox_conj(code, parameter, y[k] + s * z, s, b[k], z, ENOUGH)
         else:
             new = grad(code, parameter, z, b[k])
-        move = q[k] * (new - y[k])
+        last, owed = a, q[k] * (new - y[k])
         y[k] = new
-        for j in range(d):
-            w[j] -= move * a[j]
+    for j in range(d):
+        w[j] -= owed * last[j]
 
 
 @kernel
