@@ -11,6 +11,7 @@ With l1 the step is exact for an upper bound of the quadratic, as in their Prox-
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -26,6 +27,8 @@ from dualgap.sampling import Rows
 from dualgap.schedules import Steps
 from dualgap.state import State
 
+TINY = float(np.finfo(float).tiny)
+
 
 @dataclass(frozen=True)
 class SDCA(Randomised):
@@ -35,11 +38,17 @@ class SDCA(Randomised):
     ----------
     sampling : str or array of shape (n,)
         ``"permuted"`` by default; see `dualgap.sampling`.
-    seed, check_every
+    seed
         See `Randomised`.
+    check_every : int
+        Passes before the first check; the next one is made when the gap, which falls evenly, is
+        expected to be within tol.
+    tol : float
+        The relative gap to reach; `solve` fills in its own.
     """
 
     sampling: Any = "permuted"
+    tol: float = 1e-6
 
     name: ClassVar[str] = "sdca"
 
@@ -48,22 +57,49 @@ class SDCA(Randomised):
         return Steps(1.0, 1.0, 0.0)
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
-        """y from y0, or phi'(A x0), or the loss's start; x follows from it."""
+        """y from y0, or phi'(A x0), or 0; x follows from it.
+
+        With nothing known, phi'(0) would be an x of the size of 1/l2, a digit further away.
+        """
         require_dual_prox(self.name, problem.loss, "df-spdc")
         if not problem.regularizer.strong_convexity > 0.0:
             raise ValueError(
                 f"algorithm='sdca' needs l2 > 0 on every coordinate, which {problem!r} does not "
                 "have; use 'adf-spdc' or 'auto'."
             )
+        if x0 is None and y0 is None:
+            y0 = np.zeros_like(problem.b)
         s = randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False)
         x = problem.regularizer.dual_x(-s.u)
-        z = problem.predict(x)
+        z = problem.predict(x) if x.any() else problem.predict_zero()
         s = replace(s, x=x, z=z, zt=z, primal=problem.primal(x, z))
         return Start(with_dual(problem, s))
 
+    def aiming_at(self, tol: float) -> SDCA:
+        """The gap to reach."""
+        return replace(self, tol=tol)
+
+    @property
+    def passes_per_step(self) -> float:
+        """At least."""
+        return 1.0
+
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
-        return passes_and_check(self, problem, s)
+        some = replace(self, check_every=self._passes_to_go(problem, s))
+        new = passes_and_check(some, problem, s)
+        return replace(new, memory={**new.memory, "before": (s.passes, s.primal - s.dual)})
+
+    def _passes_to_go(self, problem: Problem, s: State) -> int:
+        """Until the gap is within tol, if it falls as it did; not many at once."""
+        passes, gap = self.check_every, s.primal - s.dual
+        earlier, larger = s.memory.get("before", (0.0, 0.0))
+        if 0.0 < gap < larger:
+            rate = math.log(larger / gap) / (s.passes - earlier)
+            target = max(self.tol * problem.scale(s.primal), TINY)
+            wanted = math.ceil(math.log(max(gap / target, 1.0)) / rate)
+            passes = min(max(wanted, 1), 2 * self.check_every)
+        return int(min(passes, max(s.budget - s.passes, 1.0)))
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Line 2 for each row of the stream."""
