@@ -36,7 +36,7 @@ class Randomised(Algorithm):
     Parameters
     ----------
     sampling : str or array of shape (n,), optional
-        ``"uniform"`` (the default; ``"balanced"`` where whitened), ``"permuted"``,
+        ``"uniform"`` (the default; ``"balanced"`` where whitened), ``"permuted"``, ``"runs"``,
         ``"importance"``, ``"balanced"`` or probabilities; see `dualgap.sampling`.
     seed : int
         Decides which rows are visited.

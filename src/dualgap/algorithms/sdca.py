@@ -37,7 +37,7 @@ class SDCA(Randomised):
     Parameters
     ----------
     sampling : str or array of shape (n,)
-        ``"permuted"`` by default; see `dualgap.sampling`.
+        ``"runs"`` by default; see `dualgap.sampling`.
     seed
         See `Randomised`.
     check_every : int
@@ -47,7 +47,7 @@ class SDCA(Randomised):
         The relative gap to reach; `solve` fills in its own.
     """
 
-    sampling: Any = "permuted"
+    sampling: Any = "runs"
     tol: float = 1e-6
 
     name: ClassVar[str] = "sdca"

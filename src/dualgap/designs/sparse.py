@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -33,7 +34,6 @@ class SparseDesign(Design):
         self._pieces_T = [(at, _transposed(piece)) for at, piece in self._pieces]
         self._csr: Any = A if self._rows else None
         self._csc: Any = None if self._rows else A
-        self._row_squares: Array | None = None
         self._pairs: dict[bool, float] = {}
 
     def matvec(self, x: Array) -> Array:
@@ -59,20 +59,28 @@ class SparseDesign(Design):
         """sum_j weights_j a_ij^2."""
         if weights is not None:
             return np.asarray(self._squares() @ weights).reshape(-1)
-        if self._row_squares is None:
-            self._row_squares = np.asarray(self._squares() @ np.ones(self.shape[1]))
-        return self._row_squares
+        return self._sums_of_squares[0]
 
     def column_norms_sq(self, weights: Array) -> Array:
-        """sum_i weights_i a_ij^2; where rows are at hand, the rows' own sums are made as well."""
+        """sum_i weights_i a_ij^2."""
+        if (weights == weights[0]).all():
+            return np.asarray(weights[0] * self._sums_of_squares[1])
+        return np.asarray(self._squares().T @ weights).reshape(-1)
+
+    @cached_property
+    def _sums_of_squares(self) -> tuple[Array, Array]:
+        """Of every row and of every column, in one reading."""
         if self.nonzeros < WORTH_A_KERNEL or self._csr is None:
-            return np.asarray(self._squares().T @ weights).reshape(-1)
+            squares = self._squares()
+            return (
+                np.asarray(squares @ np.ones(self.shape[1])),
+                np.asarray(squares.T @ np.ones(self.shape[0])),
+            )
         from dualgap.kernels.gram import csr_squares
 
         A, rows, columns = self._csr, np.empty(self.shape[0]), np.zeros(self.shape[1])
-        csr_squares(A.data, A.indices, A.indptr, weights, rows, columns)
-        self._row_squares = rows
-        return columns
+        csr_squares(A.data, A.indices, A.indptr, rows, columns)
+        return rows, columns
 
     def _squares(self) -> Any:
         values = np.square(self.A.data, dtype=np.float64)

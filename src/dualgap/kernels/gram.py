@@ -57,16 +57,14 @@ def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H
 
 
 @kernel
-def csr_squares(
-    data: Any, indices: Any, indptr: Any, w: Floats, rows: Floats, columns: Floats
-) -> None:
-    """rows_i = sum_j a_ij^2, and add w_i a_ij^2 to columns_j."""
+def csr_squares(data: Any, indices: Any, indptr: Any, rows: Floats, columns: Floats) -> None:
+    """rows_i = sum_j a_ij^2, and add a_ij^2 to columns_j."""
     for i in range(rows.size):
         total = 0.0
         for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
             square = np.float64(data[p]) * np.float64(data[p])
             total += square
-            columns[np.uintp(indices[p])] += w[i] * square
+            columns[np.uintp(indices[p])] += square
         rows[i] = total
 
 
