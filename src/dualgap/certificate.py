@@ -146,15 +146,20 @@ def certify(
 
 def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certificate:
     """Certificate of x (with the intercept in it) and y, as `certify` does it."""
+    return certified_pair(problem, x, y)[0]
+
+
+def certified_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificate, Array]:
+    """The same and y, which is phi'(A x) if none is given."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        return _certify_point(problem, x, y)
+        z = problem.predict(x)
+        if y is None:
+            y = problem.loss.grad(z, problem.b)
+        return _certify_point(problem, x, z, y), y
 
 
-def _certify_point(problem: Problem, x: Array, y: Array | None) -> Certificate:
-    z = problem.predict(x)
+def _certify_point(problem: Problem, x: Array, z: Array, y: Array) -> Certificate:
     primal = problem.primal(x, z)
-    if y is None:
-        y = problem.loss.grad(z, problem.b)
     if not (np.isfinite(x).all() and math.isfinite(primal)):
         return _make(problem, primal, math.inf, "none", math.inf)
     best = _duality_gap(problem, x, z, y, primal)
@@ -194,20 +199,24 @@ def _duality_gap(
         return None
     y, s = point.y, -point.u
     terms = problem.loss.fenchel_gap(z, y, problem.b)
-    gap = problem.mean(terms) + float(problem.regularizer.fenchel_gap(x, s).sum())
+    mismatch = problem.mean(terms)
+    gap = mismatch + float(problem.regularizer.fenchel_gap(x, s).sum())
     # A'Qy on the free coordinates F is 0 only to rounding; L(x*, y) then differs from D(y) by
     # <y, A_F x*>, at most |part of y in the range of A_F| |A_F x*|, and z stands in for A_F x*. It
     # is added: never hidden. (Class numbers say nothing of sizes: e_b does, whose length is 1.)
     aim = 1.0 if problem.loss.is_vector else math.sqrt(problem.mean(problem.b * problem.b))
     leftover = point.residual * (math.sqrt(problem.inner(z, z)) + aim)
-    rounding = leftover + _rounding(problem, x, z, point, primal)
+    rounding = leftover + _rounding(problem, x, z, point, primal + mismatch)
     return _make(problem, primal, gap + leftover, point.kind, rounding)
 
 
 def _rounding(problem: Problem, x: Array, z: Array, point: DualPoint, primal: float) -> float:
-    """What rounding in sums, in z = A x and in u = A'Qy can do to P and D."""
+    """What rounding in sums, in z = A x and in u = A'Qy can do to P and D.
+
+    ``primal`` is P and the loss's part of the gap: with |y z| it bounds |phi*(y)|.
+    """
     y, g = point.y, problem.regularizer
-    terms = problem.mean(np.abs(problem.loss.conj(y, problem.b)) + row_sums(np.abs(y * z)))
+    terms = primal + 2.0 * problem.mean(row_sums(np.abs(y * z)))
     length = np.sqrt(problem.q @ (y * y))  # one per class
     error = 4.0 * EPS * length * per_row(problem.column_norms, x)  # of each u_j
     moved = np.abs(x) + np.abs(g.dual_x(-point.u))

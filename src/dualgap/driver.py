@@ -23,7 +23,7 @@ from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
 from dualgap.algorithms._randomised import Randomised
 from dualgap.algorithms.ada_spdc import AdaSPDC
-from dualgap.certificate import Certificate, certify_point
+from dualgap.certificate import Certificate, certified_pair, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
 from dualgap.preconditioners._move import moved
@@ -238,8 +238,8 @@ class _Run:
         self.one_class = one_class(problem)
         self.before: Array | None = None
         """x of the last step, where it is asked for."""
-        self.found: tuple[Array, Array | None, Certificate] | None = None
-        self.last: tuple[Array, Array | None, Certificate] | None = None
+        self.found: tuple[Array, Array, Certificate] | None = None
+        self.last: tuple[Array, Array, Certificate] | None = None
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
         """Iterate until judged."""
@@ -249,6 +249,7 @@ class _Run:
         self.improved = (math.inf, s.t)
         try:
             status = self._record(s) or self._judge(s)
+            s = self._adopt(s)
             while status is None:
                 if s.passes + self.algorithm.passes_per_step > last:
                     status = Status.PASS_LIMIT
@@ -399,7 +400,7 @@ class _Run:
         """A paid check: from the user's data, and counted."""
         assert x is not None
         self.attempts.passes += 1
-        certificate = certify_point(self.user, self._to_user(s, x), y)
+        certificate, y = certified_pair(self.user, self._to_user(s, x), y)
         self.found = self.last = (x, y, certificate)
         return certificate
 
@@ -407,11 +408,9 @@ class _Run:
         """Keep the lower bound that a paid check found: it holds for every later point too."""
         if self.found is None:
             return s
-        x, y, certificate = self.found
+        _, y, certificate = self.found
         self.found = None
         if certificate.certified and certificate.dual > s.incumbent.dual:
-            if y is None:
-                y = self.problem.loss.grad(self.problem.predict(x), self.problem.b)
             return replace(s, incumbent=replace(s.incumbent, dual=certificate.dual, y=y))
         return s
 
@@ -426,8 +425,7 @@ class _Run:
             known = self.last is not None and self.last[0] is best.x and self.last[1] is y
             certificate = self.last[2] if known and self.last else certify_point(problem, x, y)
         if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
-            other = problem.loss.grad(problem.predict(x), problem.b)
-            trial = certify_point(problem, x, other)
+            trial, other = certified_pair(problem, x, None)
             if certificate is None or trial.gap < certificate.gap:
                 y, certificate = other, trial
         target = self.tol * problem.scale(certificate.primal)

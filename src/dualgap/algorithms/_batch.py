@@ -60,7 +60,9 @@ def first_state(
         dual=-np.inf,
         v=v if dual_free else None,
     )
-    return with_dual(problem, state)
+    known = x0 is not None and y0 is None  # then y = phi'(z)
+    smooth = state.primal - problem.regularizer.value(x)
+    return with_dual(problem, state, conjugate_at(problem, z, y, smooth) if known else None)
 
 
 def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:

@@ -102,9 +102,11 @@ class Newton(Algorithm):
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The factor, and the passes that go towards the next one."""
         factor, spent = earlier.memory.get("factor"), earlier.memory["spent"]
-        if factor is not None:
+        memory = {**s.memory, "spent": spent}
+        if factor is not None:  # of an H that is hardly another, so that it will do
             factor = factor.with_strengths(problem.regularizer.l2)
-        return replace(s, memory={**s.memory, "factor": factor, "spent": spent})
+            memory |= {"factor": factor, "gain": 0.0}
+        return replace(s, memory=memory)
 
     def step(self, problem: Problem, s: State) -> State:
         """Some products with H; when the system is solved (squared loss: at once), a move."""
