@@ -176,7 +176,8 @@ def walk(
         result = problem.solve(**start, **options)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        behind = [*behind[-1:], _Stop(l1 + l2, joined(result, problem.fit_intercept), result.y)]
+        here = _Stop(l1 + l2, joined(result, problem.fit_intercept), result.y)
+        behind = [*behind[-1 if l1 > 0 else -2 :], here]
         yield result
 
 
@@ -189,23 +190,36 @@ class _Stop(NamedTuple):
 
 
 def _ahead(problem: Problem, *behind: _Stop) -> dict[str, Array]:
-    """Where to start: the last points, moved on along the secant in log lambda.
+    """Where to start: the last two or three points, continued by a polynomial in log lambda.
 
-    A coefficient that is 0 stays 0, and one that would change its sign becomes 0.
+    With l1 it is a line: a coefficient that is 0 stays 0, and one that would change its sign
+    becomes 0.
     """
     last = behind[-1]
     strength = problem.l1 + problem.l2
-    if len(behind) < 2 or min(strength, last.strength, behind[0].strength) <= 0.0:
+    if min(strength, *(stop.strength for stop in behind)) <= 0.0:
         return {"x0": last.x, "y0": last.y}
-    before = behind[0]
-    span = math.log(last.strength / before.strength)
-    step = min(max(math.log(strength / last.strength) / span, 0.0), 1.0) if span else 0.0
-    x = last.x + step * (last.x - before.x)
+    shares = _shares([math.log(stop.strength) for stop in behind], math.log(strength))
+    x, y = np.zeros_like(last.x), np.zeros_like(last.y)
+    for share, stop in zip(shares, behind, strict=True):
+        x += share * stop.x
+        y += share * stop.y
     if problem.l1 > 0:
         d = problem.d
         x[:d] = np.where(np.sign(x[:d]) == np.sign(last.x[:d]), x[:d], 0.0)
-    y = last.y + step * (last.y - before.y)
     return {"x0": x, "y0": problem.loss.into_domain(y, problem.b)}
+
+
+def _shares(at: list[float], where: float) -> list[float]:
+    """Of the values at these points, in the polynomial through them at the next one (Lagrange).
+
+    A stride that is longer than the last is not trusted with it: the last value stands for all.
+    """
+    stand = [0.0] * (len(at) - 1) + [1.0]
+    strides = np.diff([*at, where])
+    if len(at) < 2 or (strides == 0.0).any() or abs(strides[-1]) > 1.01 * abs(strides[-2]):
+        return stand
+    return [math.prod((where - q) / (p - q) for q in at if q != p) for p in at]
 
 
 def joined(result: Result, fit_intercept: bool) -> Array:

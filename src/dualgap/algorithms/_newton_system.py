@@ -18,6 +18,7 @@ from dualgap import factorised
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array
 from dualgap.algorithms._curvature import curvature_map
+from dualgap.designs.intercept import InterceptDesign
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -128,9 +129,11 @@ class System:
         most = min(CHUNK - self.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
         done, rough = 0, False
         if not self.solved:  # the state that this began at keeps its own
+            assert self.p is not None
             self.d, self.Ad, self.r = self.d.copy(), self.Ad.copy(), self.r.copy()
             self.p = self.p.copy()
         while not self.solved and done < most:
+            assert self.p is not None
             if self._narrows():
                 rough = True
                 Ap, Hp = self._narrow_product(self.p)
@@ -292,10 +295,13 @@ class System:
         would take long over it, see what is left of H when the intercept is at its best.
         """
         problem = self.problem
-        if not problem.fit_intercept or problem.loss.is_vector or self.rows is not None:
+        design = problem.design
+        if not isinstance(design, InterceptDesign) or problem.loss.is_vector:
+            return None
+        if self.rows is not None:
             return None
         if self.beside is None:
-            self.beside = problem.design.rmatvec(problem.design.scale * self.weights)
+            self.beside = design.rmatvec(design.scale * self.weights)
             self._pay(0.5)
         corner = float(self.beside[-1])
         return (self.beside, corner) if corner > 0.0 else None

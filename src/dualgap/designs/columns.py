@@ -1,8 +1,9 @@
 """Some columns of a design, gathered so that coordinate methods read them without a stride.
 
-B stands for the columns at the places ``at``; those of sparse data ascend. Dense ones are the rows of a float64
-matrix T = B'; sparse ones are kept by columns (for descent) and by rows (for Gram matrices), with
-an appended constant column on the side. Sparse columns that are two fifths full are made dense.
+B stands for the columns at the places ``at``; those of sparse data ascend. Dense ones are the rows
+of a float64 matrix T = B'; sparse ones are kept by columns (for descent) and by rows (for Gram
+matrices), with an appended constant column on the side. Sparse columns that are two fifths full
+are made dense.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dualgap.designs.columns import Columns, DenseColumns, Room
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
 
 ROOM = 16
-"""Of memory set aside for columns, over what the first of them take; untouched, it costs nothing."""
+"""Memory set aside for columns over what the first of them take; it costs nothing untouched."""
 LEAST_ROWS = 16
 """Of a block, for `sweep` to pay."""
 

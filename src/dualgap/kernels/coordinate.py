@@ -76,8 +76,8 @@ def dense_sweeps(
 ) -> tuple[float, float]:
     """Columns are the rows of T; x is overwritten, r is lost.
 
-    ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns. Returns the sweeps, and what is held against
-    ``goal``.
+    ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns. Returns the sweeps,
+    and what is held against ``goal``.
     """
     n = r.size
     visits = 0

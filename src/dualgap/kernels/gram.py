@@ -51,8 +51,8 @@ def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H
         if constant != 0.0:
             a = w[i] * constant
             row = H[last]
-            for p in range(start, stop):
-                row[np.uintp(indices[p])] += a * data[p]
+            for other in range(start, stop):
+                row[np.uintp(indices[other])] += a * data[other]
             row[last] += a * constant
 
 
