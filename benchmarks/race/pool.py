@@ -71,6 +71,12 @@ class Worker:
         self.end()
         return list(rungs.values()), note
 
+    def repeat(self, name: str, knob: str, clock: str, runs: int) -> float:
+        """The best of some more runs of a rung; inf if the process is gone."""
+        if self._process is None:
+            return float("inf")
+        return self._ask("repeat", name, knob, clock, runs) or float("inf")
+
     def end(self) -> None:
         """Stop the process."""
         if self._process is not None:

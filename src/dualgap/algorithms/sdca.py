@@ -51,6 +51,7 @@ class SDCA(Randomised):
     tol: float = 1e-6
 
     name: ClassVar[str] = "sdca"
+    patience: ClassVar[int] = 1
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """There are none to choose."""
