@@ -8,6 +8,7 @@ and what counts is the time of the fastest call whose answer has (P - P*)/(P(0) 
 1e-6, 1e-9. Each contestant is driven over its tolerance or its iterations. The rules:
 
 - one thread; one untimed call first, so that nothing is compiled on the clock; best of several;
+- at the end ours and the nearest peers run again, in turn: a slow moment is slow for all;
 - contestants get the data in the form they like best, and that conversion is not timed;
 - ours is timed as a whole: constants, factorisations, checks and the certificate are in it;
 - P* comes from Newton's method, certified (`reference`), or from a better answer seen on the way;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
 from dualgap.result import Result, Setup
 from dualgap.separability import one_class, separates
-from dualgap.state import Incumbent, State
+from dualgap.state import Incumbent, State, replace
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace
 

@@ -5,9 +5,10 @@ Arrays are replaced, never written to, so a state can be kept, compared and cont
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -119,3 +120,17 @@ class State:
     def rollbacks(self) -> int:
         """How often the monitor has rolled the run back."""
         return int(self.memory.get("rollbacks", 0))
+
+
+T = TypeVar("T")
+
+
+def replace(old: T, **changes: Any) -> T:
+    """`dataclasses.replace`, ten times faster for states: a solve of milliseconds makes dozens."""
+    if not isinstance(old, State | Incumbent):
+        return dataclasses.replace(old, **changes)  # type: ignore[type-var]
+    if unknown := changes.keys() - old.__dict__.keys():
+        raise TypeError(f"{type(old).__name__} has no field {', '.join(sorted(unknown))}.")
+    new = object.__new__(type(old))
+    new.__dict__.update(old.__dict__, **changes)
+    return new

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from dualgap import _validation as check
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 def default_start(problem: Problem, Lam: float) -> float:

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dualgap.adaptation.curvature import place
 from dualgap.problem import Problem
-from dualgap.state import State
+from dualgap.state import State, replace
 
 if TYPE_CHECKING:
     from dualgap.algorithms._base import Algorithm

@@ -8,7 +8,6 @@ A x~ = z + theta (z - z_old).
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm
 from dualgap.feasible import repair_free, repair_is_free
 from dualgap.problem import Problem
-from dualgap.state import State
+from dualgap.state import State, replace
 
 EPS = float(np.finfo(float).eps)
 

@@ -6,7 +6,6 @@ is in a block with probability about m p (Zhang & Xiao, 2015).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from dualgap.algorithms._randomised import sparse_lines
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
-from dualgap.state import State
+from dualgap.state import State, replace
 
 if TYPE_CHECKING:
     from dualgap.algorithms.spdc import SPDC

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from dualgap.algorithms._base import Algorithm
 from dualgap.algorithms._batch import conjugate_at, first_state, with_dual
 from dualgap.problem import Problem
 from dualgap.sampling import Rows, Sampler, make_sampler
-from dualgap.state import State
+from dualgap.state import State, replace
 
 EPOCHS = 2
 """Passes between two checks."""

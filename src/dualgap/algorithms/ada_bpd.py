@@ -12,7 +12,7 @@ stops it goes back to the best point and to safer parameters (`adaptation.monito
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dualgap import _validation as check
@@ -25,7 +25,7 @@ from dualgap.algorithms.bpd import bpd_step, data_strong_convexity, require_dual
 from dualgap.algorithms.df_bpd import df_bpd_step
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, bpd_steps, df_bpd_steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 def check_start(problem: Problem, rule: Rule, mu: float | None) -> None:

@@ -8,7 +8,7 @@ linear regression over the last T passes gives. Steps are 1/R under the monitor,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dualgap._types import Array
@@ -22,7 +22,7 @@ from dualgap.algorithms.bpd import require_dual_prox
 from dualgap.algorithms.spdc import BOLD, PROVED, SPDC
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ an error of O(1/t^2). y, the gradient at x~, is the dual point.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from dualgap import _validation as check
@@ -23,7 +23,7 @@ from dualgap.algorithms._batch import conjugate_at, first_state, watch_Lam, with
 from dualgap.algorithms.bpd import data_strong_convexity
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 NO_STRONG_CONVEXITY = "No strong convexity is known (l2 = 0): running the O(1/t^2) momentum."
 

@@ -13,7 +13,7 @@ are used, with an error of O(1/t^2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from dualgap import _validation as check
@@ -23,7 +23,7 @@ from dualgap.algorithms._batch import conjugate_at, first_state, watch_Lam, with
 from dualgap.losses import Loss
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, accelerate, bpd_steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 NO_THEOREM = (
     "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running the "

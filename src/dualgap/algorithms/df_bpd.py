@@ -13,7 +13,7 @@ parameters (`schedules.df_bpd_steps`). Its proof needs steps of 1/(2L), which is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from dualgap import _validation as check
@@ -23,7 +23,7 @@ from dualgap.algorithms._batch import conjugate_at, first_state, watch_Lam, with
 from dualgap.algorithms.bpd import NO_THEOREM, data_strong_convexity
 from dualgap.problem import Problem
 from dualgap.schedules import Steps, accelerate, df_bpd_steps, proved_factor
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 def df_bpd_step(problem: Problem, s: State) -> State:

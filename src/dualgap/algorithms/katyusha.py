@@ -24,7 +24,7 @@ reported is the snapshot, not its combination with the last eta that the paper r
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from dualgap.algorithms.svrg import Snapshots
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 TAU2 = 0.5
 

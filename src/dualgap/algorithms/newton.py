@@ -30,7 +30,7 @@ trace at most.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -50,7 +50,7 @@ from dualgap.algorithms._newton_system import System, strengths
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 FIRST_DAMPING = 1e-2
 """Of m, for losses with kinks in their slope."""

@@ -21,7 +21,7 @@ taken instead: that one always gets somewhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -42,7 +42,7 @@ from dualgap.factorised import cholesky, cholesky_solve, weighted_gram
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 FORCING = 1e-3
 """The residual of line 2, squared and in the norm of its preconditioner, falls to this share."""

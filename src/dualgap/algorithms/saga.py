@@ -17,7 +17,7 @@ probabilities. It asks for no strong convexity.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ from dualgap.algorithms.spdc import power_tables, visit_vectors
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ With l1 the step is exact for an upper bound of the quadratic, as in their Prox-
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from dualgap.algorithms.bpd import require_dual_prox
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 TINY = float(np.finfo(float).tiny)
 

@@ -16,7 +16,7 @@ covers, watched by the monitor, which goes back to 1/(4R) where it must.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -41,7 +41,7 @@ from dualgap.algorithms.bpd import (
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
 from dualgap.schedules import Steps, df_spdc_steps, spdc_steps, zhang_xiao_steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 NO_THEOREM = (
     "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running "

@@ -17,7 +17,7 @@ is about the average of the iterates. Step and period are those of Xiao & Zhang'
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from dualgap.algorithms.spdc import power_tables
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 @dataclass(frozen=True)

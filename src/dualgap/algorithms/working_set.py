@@ -20,7 +20,7 @@ data a CSC copy is made.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ from dualgap.designs.columns import DenseColumns
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 FIRST = 64
 """New coordinates in a working set, at least; at most as many as the support has."""
