@@ -348,7 +348,7 @@ class _Run:
         if dot(moved, moved) > SETTLED**2 * dot(s.x, s.x) or s.t < self.attempts.next_t:
             return self._judge_rounding(s, s.incumbent.primal - s.incumbent.dual)
         self.attempts.next_t = s.t + self.algorithm.patience
-        certificate = self._certify(s, s.x, None if s.incumbent.y is None else s.incumbent.y)
+        certificate = self._certify(s, s.x, s.incumbent.y if self.free else None)
         at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
         return Status.ROUNDING if at_floor else self._judge_rounding(s, certificate.gap)
 
