@@ -122,6 +122,7 @@ def _race(name: str, workers: list[Worker], options: argparse.Namespace, store: 
                 options.clock,
             )
             rungs, note = worker.run(method, limits)
+            entry.pop("playoff", None)
             results[label] = {"rungs": rungs, "note": note, "clock": options.clock}
             store.save()
             print(f"  {label:32s} {report.line(entry, label)}", flush=True)
@@ -143,11 +144,13 @@ def _playoff(entry: dict[str, Any], workers: dict[str, Worker], options: Any) ->
         for label in chosen:
             library, _, method = label.partition("/")
             rung = report.winning_rung(entry, label, report.COUNTS)
-            if rung is None or library not in workers:
+            clock = entry["contestants"][label].get("clock", "wall")
+            if rung is None or library not in workers or clock != options.clock:
                 continue
             runs = max(1, min(3, int(RUN_FOR / max(rung["seconds"], 1e-9))))
             again = workers[library].repeat(method, rung["knob"], options.clock, runs)
-            rung["seconds"], rung["runs"] = min(rung["seconds"], again), rung["runs"] + runs
+            if again < float("inf"):
+                rung["seconds"], rung["runs"] = min(rung["seconds"], again), rung["runs"] + runs
     entry["playoff"] = options.playoff
     peer, theirs = report.best_peer(entry)
     ours = report.seconds(entry, report.OURS)

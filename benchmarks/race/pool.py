@@ -72,9 +72,10 @@ class Worker:
         return list(rungs.values()), note
 
     def repeat(self, name: str, knob: str, clock: str, runs: int) -> float:
-        """The best of some more runs of a rung; inf if the process is gone."""
+        """The best of some more runs of a rung; inf if it fails."""
         if self._process is None:
-            return float("inf")
+            self._begin()
+            self._ask("task", self._task)
         return self._ask("repeat", name, knob, clock, runs) or float("inf")
 
     def end(self) -> None:

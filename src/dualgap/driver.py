@@ -37,8 +37,10 @@ from dualgap.trace import Recorder, Snapshot, Trace
 
 NOTHING = float(np.finfo(float).tiny)
 """A tol of this asks for what float64 can give; estimators mean it by tol=0."""
-SETTLED = 1e-13
+SETTLED = 1e-14
 """Of |x|: a step that moves x by no more leaves it where it is."""
+STUCK = 200
+"""Steps without a smaller gap, where it is tiny, that show that float64 has no more to give."""
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
@@ -346,17 +348,18 @@ class _Run:
         moved = s.x - self.before if self.before is not None else s.x
         self.before = s.x
         if dot(moved, moved) > SETTLED**2 * dot(s.x, s.x) or s.t < self.attempts.next_t:
-            return self._judge_rounding(s, s.incumbent.primal - s.incumbent.dual)
+            gap = s.incumbent.primal - s.incumbent.dual
+            return self._judge_rounding(s, gap, steps=10 * STUCK)
         self.attempts.next_t = s.t + self.algorithm.patience
         certificate = self._certify(s, s.x, s.incumbent.y if self.free else None)
         at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
         return Status.ROUNDING if at_floor else self._judge_rounding(s, certificate.gap)
 
-    def _judge_rounding(self, s: State, gap: float) -> Status | None:
+    def _judge_rounding(self, s: State, gap: float, steps: int = STUCK) -> Status | None:
         """Stop where a tiny gap no longer shrinks."""
         if gap < 0.99 * self.improved[0]:
             self.improved = (gap, s.t)
-        stuck = s.t - self.improved[1] >= 200
+        stuck = s.t - self.improved[1] >= steps
         at_floor = gap <= 1e-12 * self.problem.scale(s.incumbent.primal)
         return Status.ROUNDING if stuck and at_floor else None
 

@@ -177,7 +177,7 @@ def walk(
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         here = _Stop(l1 + l2, joined(result, problem.fit_intercept), result.y)
-        behind = [*behind[-1 if l1 > 0 else -2 :], here]
+        behind = [*behind[-2:], here]
         yield result
 
 
@@ -195,6 +195,7 @@ def _ahead(problem: Problem, *behind: _Stop) -> dict[str, Array]:
     With l1 it is a line: a coefficient that is 0 stays 0, and one that would change its sign
     becomes 0.
     """
+    behind = behind[-2:] if problem.l1 > 0 else behind
     last = behind[-1]
     strength = problem.l1 + problem.l2
     if min(strength, *(stop.strength for stop in behind)) <= 0.0:
@@ -213,13 +214,19 @@ def _ahead(problem: Problem, *behind: _Stop) -> dict[str, Array]:
 def _shares(at: list[float], where: float) -> list[float]:
     """Of the values at these points, in the polynomial through them at the next one (Lagrange).
 
-    A stride that is longer than the last is not trusted with it: the last value stands for all.
+    Points that are much nearer to each other than the next one is to them, or out of order, would
+    only magnify what is left in them of errors: they get no share.
     """
-    stand = [0.0] * (len(at) - 1) + [1.0]
     strides = np.diff([*at, where])
-    if len(at) < 2 or (strides == 0.0).any() or abs(strides[-1]) > 1.01 * abs(strides[-2]):
-        return stand
-    return [math.prod((where - q) / (p - q) for q in at if q != p) for p in at]
+    kept = 1
+    while kept < len(at) and 0.5 < strides[-1 - kept] / (strides[-1] or np.inf) < np.inf:
+        kept += 1
+    near = at[-kept:]
+    shares = [
+        math.prod((where - q) / (p - q) for k, q in enumerate(near) if k != j)
+        for j, p in enumerate(near)
+    ]
+    return [0.0] * (len(at) - kept) + shares
 
 
 def joined(result: Result, fit_intercept: bool) -> Array:

@@ -241,6 +241,10 @@ class Problem:
         """u = A'Qy."""
         return self.design.rmatvec(per_row(self.q, y) * y)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without gathered columns, which may be as large as the data and can be gathered again."""
+        return {**self.__dict__, "_columns": None}
+
     def columns(self, at: Places) -> Columns:
         """The columns at these places, gathered; the last answer is kept."""
         known = self._columns

@@ -13,7 +13,7 @@ import scipy.stats
 from dualgap import Problem
 from dualgap.algorithms import ALGORITHMS, RANDOMISED, SPDC
 from dualgap.feasible import repair_is_free
-from dualgap.sampling import make_sampler
+from dualgap.sampling import RUN, make_sampler
 from dualgap.status import Status
 
 NAMES = [cls.name for cls in RANDOMISED if issubclass(cls, SPDC)]
@@ -53,6 +53,20 @@ def test_streams_depend_on_seed_and_epoch_only(sampling, weighted):
     different_seed = make_sampler(problem_with(weighted=weighted), sampling, 8)
     streams = [*forwards, *(different_seed.rows(epoch) for epoch in range(6))]
     assert len({tuple(rows) for rows in streams}) == 12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_runs_lie_together(weighted):
+    problem = problem_with(n=37, weighted=weighted)
+    rows = make_sampler(problem, "runs", 0).rows(0)
+    kept = np.flatnonzero(problem.q > 0)
+    np.testing.assert_array_equal(np.sort(rows), kept)
+    place = np.searchsorted(kept, rows)
+    pieces = np.split(place, np.flatnonzero(np.diff(place) != 1) + 1)
+    assert all(piece[0] % RUN == 0 for piece in pieces)
+    again = make_sampler(problem, "runs", 0)
+    streams = [tuple(again.rows(epoch)) for epoch in range(5)]
+    assert tuple(rows) == streams[0] and len(set(streams)) > 1  # a new order in every pass
 
 
 @pytest.mark.parametrize("weighted", [False, True])

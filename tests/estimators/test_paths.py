@@ -106,3 +106,15 @@ def test_replace_shares_the_constants_and_nothing_else():
     assert np.array_equal(problem.solve(tol=1e-9).x, first.x)
     with pytest.raises(ValueError, match="make a new Problem"):
         problem.replace(b=CODES, loss="multinomial")
+
+
+def test_no_extrapolation_from_points_that_lie_close():
+    """Strides of very different length would magnify what is left of errors."""
+    from dualgap.paths import _shares
+
+    even = _shares([3.0, 2.0, 1.0], 0.0)
+    np.testing.assert_allclose(even, [1.0, -3.0, 3.0])
+    for at in ([0.001, 0.0, -1.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]):
+        assert _shares(at, -2.0)[0] == 0.0
+        assert np.abs(_shares(at, -2.0)).sum() <= 4.0
+        assert sum(_shares(at, -2.0)) == pytest.approx(1.0)

@@ -273,3 +273,17 @@ def test_no_basis_elsewhere(change):
     options = {"A": A, "loss": "logistic", "l2": 0.1, **change}
     result = dualgap.solve(options.pop("A"), b, **options)
     assert result.state.change is None
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+def test_the_unit_of_all_columns_does_not_count_beside_an_intercept(loss, unit, monkeypatch):
+    """The same problem in other units takes as many passes of conjugate gradients."""
+    monkeypatch.setattr(factorised, "cost", lambda *args, **kwargs: np.inf)
+    A = np.random.default_rng(2).standard_normal((301, 120)) + 0.5
+    b = targets(A, loss)
+    arguments = {"loss": loss, "fit_intercept": True, "algorithm": "newton", "tol": 1e-9}
+    plain = dualgap.solve(A, b, l2=1e-2, **arguments)
+    other = dualgap.solve(unit * A, b, l2=1e-2 * unit**2, **arguments)
+    assert plain.status.converged and other.status.converged
+    assert other.passes <= 1.1 * plain.passes + 2

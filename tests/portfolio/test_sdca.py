@@ -59,3 +59,35 @@ def test_a_step_maximises_the_dual(storage):
 def test_free_coordinates_are_refused():
     with pytest.raises(ValueError, match=r"'sdca' needs l2 > 0 on every coordinate"):
         dualgap.solve(A, targets("squared"), l2=0.1, fit_intercept=True, algorithm="sdca")
+
+
+@pytest.mark.parametrize("cuts", [(20, 20), (3, 4, 14, 19), (1,) * 40], ids=str)
+def test_a_run_in_parts_is_one_run(cuts):
+    """Checks come when they are due, and x and y do not depend on where a run was cut."""
+    problem = dualgap.Problem(A, targets("logistic"), loss="logistic", l2=1e-4)
+    whole = problem.solve(algorithm="sdca", tol=1e-15, max_passes=40)
+    assert whole.state.passes == 40
+    state = None
+    for passes in cuts:
+        state = problem.solve(algorithm="sdca", tol=1e-15, max_passes=passes, state=state).state
+    assert state.passes == 40
+    for name in ("x", "y", "u"):
+        np.testing.assert_array_equal(getattr(state, name), getattr(whole.state, name))
+
+
+def test_strengths_may_change():
+    """What is kept with the data does not depend on them."""
+    p = np.linspace(0.5, 2.0, 9)
+    strong = dualgap.Problem(A, targets("squared"), l2=10.0, penalty_weights=p)
+    assert strong.solve(algorithm="sdca").status.converged
+    weak = strong.replace(l2=0.1).solve(algorithm="sdca")
+    fresh = dualgap.solve(A, targets("squared"), l2=0.1, penalty_weights=p, algorithm="sdca")
+    assert weak.status.converged
+    np.testing.assert_array_equal(weak.x, fresh.x)
+
+
+@pytest.mark.parametrize("tol", [1e-300, 5e-324])
+def test_hardly_any_tolerance(tol):
+    b = 100.0 * targets("squared")
+    result = dualgap.solve(A, b, l2=0.1, algorithm="sdca", tol=tol, max_passes=2000)
+    assert result.certificate.relative_gap <= 1e-12

@@ -278,14 +278,18 @@ class System:
         # In variables in which H has no off-diagonal entries beside the intercept.
         beside, corner = self.border
         last = r[-1] / corner
-        out = self._diagonal(r - last * beside)  # whose last entry is 0
-        out[-1] = last - (beside @ out) / corner
+        out = self._diagonal(r - last * beside)
+        out[-1] = 0.0  # but for rounding it is
+        out[-1] = last - dot(beside, out) / corner
         return out
 
     def _diagonal(self, r: Array) -> Array:
         # The diagonal serves where columns come in units of their own. With columns of one unit
-        # (words, pixels) it would blow up the rare ones.
-        return np.asarray(r / self.units) if self.problem.constants.is_uneven else r
+        # (words, pixels) it would blow up the rare ones; beside an intercept, which is in units of
+        # its own, they get its mean.
+        if self.problem.constants.is_uneven:
+            return np.asarray(r / self.units)
+        return r if self.border is None else r / float(self.units[:-1].mean())
 
     @cached_property
     def border(self) -> tuple[Array, float] | None:

@@ -36,7 +36,7 @@ from dualgap.algorithms._curvature import (
     mean_curvature,
     next_damping,
 )
-from dualgap.algorithms._newton_system import AT_ONCE, FLAT
+from dualgap.algorithms._newton_system import AT_ONCE
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.factorised import cholesky, cholesky_solve, weighted_gram
 from dualgap.feasible import repair_is_free
@@ -160,7 +160,7 @@ class _Orthant:
             Hp = np.where(self.free, Hp + self.l2 * p, 0.0)
             count += 1
             bend = dot(p, Hp)
-            if not bend > FLAT * dot(self.diagonal * p, p):  # flat, or the end of precision
+            if not bend > 0.0:  # a flat direction, or the end of precision
                 break
             a = rho / bend
             d, r = d + a * p, r - a * Hp

@@ -13,14 +13,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._base import Start
 from dualgap.algorithms._batch import with_dual
-from dualgap.algorithms._randomised import Randomised, passes_and_check, randomised_start
+from dualgap.algorithms._randomised import (
+    REFRESH,
+    Randomised,
+    passes_and_check,
+    randomised_start,
+)
 from dualgap.algorithms.bpd import require_dual_prox
 from dualgap.problem import Problem
 from dualgap.sampling import Rows
@@ -28,6 +33,16 @@ from dualgap.schedules import Steps
 from dualgap.state import State, replace
 
 TINY = float(np.finfo(float).tiny)
+
+
+class Plan(NamedTuple):
+    """When to check again."""
+
+    due: float
+    """After so many passes."""
+    made: float
+    """The passes at which this was thought of, and the gap then."""
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -42,7 +57,7 @@ class SDCA(Randomised):
         See `Randomised`.
     check_every : int
         Passes before the first check; the next one is made when the gap, which falls evenly, is
-        expected to be within tol.
+        expected to be within tol, but after twice as many passes at the latest.
     tol : float
         The relative gap to reach; `solve` fills in its own.
     """
@@ -86,21 +101,24 @@ class SDCA(Randomised):
         return 1.0
 
     def step(self, problem: Problem, s: State) -> State:
-        """A few passes and a check."""
-        some = replace(self, check_every=self._passes_to_go(problem, s))
-        new = passes_and_check(some, problem, s)
-        return replace(new, memory={**new.memory, "before": (s.passes, s.primal - s.dual)})
+        """Passes until the next check is due, or the budget is spent: then it stays due."""
+        plan = s.memory.get("plan")
+        if plan is None or s.passes >= plan.due:
+            plan = self._plan(problem, s, plan)
+        passes = min(plan.due, max(math.floor(s.budget), s.passes + 1)) - s.passes
+        new = passes_and_check(replace(self, check_every=int(passes)), problem, s)
+        return replace(new, memory={**new.memory, "plan": plan})
 
-    def _passes_to_go(self, problem: Problem, s: State) -> int:
-        """Until the gap is within tol, if it falls as it did; not many at once."""
+    def _plan(self, problem: Problem, s: State, last: Plan | None) -> Plan:
+        """A check when the gap is within tol, if it falls as it did; not many passes from now."""
         passes, gap = self.check_every, s.primal - s.dual
-        earlier, larger = s.memory.get("before", (0.0, 0.0))
-        if 0.0 < gap < larger:
-            rate = math.log(larger / gap) / (s.passes - earlier)
+        if last is not None and 0.0 < gap < last.gap:
+            rate = math.log(last.gap / gap) / (s.passes - last.made)
             target = max(self.tol * problem.scale(s.primal), TINY)
-            wanted = math.ceil(math.log(max(gap / target, 1.0)) / rate)
-            passes = min(max(wanted, 1), 2 * self.check_every)
-        return int(min(passes, max(s.budget - s.passes, 1.0)))
+            wanted = min((math.log(gap) - math.log(target)) / rate, 2.0 * self.check_every)
+            passes = max(math.ceil(wanted), 1)
+        refresh = REFRESH - int(s.passes) % REFRESH  # which is part of a check
+        return Plan(s.passes + min(passes, refresh), s.passes, gap)
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Line 2 for each row of the stream."""
@@ -125,7 +143,7 @@ class SDCA(Randomised):
         g = problem.regularizer
         if g.common_l2 is not None:
             return np.asarray(problem.q * problem.constants.row_norms_sq / g.common_l2)
-        kept = problem.constants.samplers
-        if "reach" not in kept:
-            kept["reach"] = problem.q * problem.design.row_norms_sq(1.0 / g.l2)
-        return np.asarray(kept["reach"])
+        kept, key = problem.constants.samplers, ("reach", g.l2.tobytes())
+        if key not in kept:
+            kept[key] = problem.q * problem.design.row_norms_sq(1.0 / g.l2)
+        return np.asarray(kept[key])

@@ -346,8 +346,7 @@ class _Restricted:
         if known is not None and self._may_grow():
             if np.array_equal(known.at, columns.at):
                 return quadratic
-            side = known.at.size
-            if isinstance(columns, DenseColumns) and np.array_equal(known.at, columns.at[:side]):
+            if isinstance(columns, DenseColumns) and np.isin(known.at, columns.at).all():
                 self.touched += 0.5 * columns.nonzeros
                 self.model = _grown(columns, known)
                 return quadratic
@@ -426,11 +425,13 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
 
 
 def _grown(columns: DenseColumns, known: Model) -> Model:
-    """The known H with the rows and columns of the new coordinates, which come last."""
-    side, before = columns.at.size, known.at.size
+    """The known H with the rows and columns of the new coordinates."""
+    side = columns.at.size
+    _, here, there = np.intersect1d(columns.at, known.at, assume_unique=True, return_indices=True)
     H = np.empty((side, side))
-    H[:before, :before] = known.H
-    rows = columns.cross_gram(known.w, np.arange(before, side))
-    H[before:] = rows
-    H[:, before:] = rows.T
+    H[np.ix_(here, here)] = known.H[np.ix_(there, there)]
+    new = np.setdiff1d(np.arange(side), here, assume_unique=True)
+    rows = columns.cross_gram(known.w, new)
+    H[new] = rows
+    H[:, new] = rows.T
     return Model(columns.at, known.w, H)

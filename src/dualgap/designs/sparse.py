@@ -70,7 +70,7 @@ class SparseDesign(Design):
     @cached_property
     def _sums_of_squares(self) -> tuple[Array, Array]:
         """Of every row and of every column, in one reading."""
-        if self.nonzeros < WORTH_A_KERNEL or self._csr is None:
+        if self.nonzeros < WORTH_A_KERNEL:
             squares = self._squares()
             return (
                 np.asarray(squares @ np.ones(self.shape[1])),
@@ -78,8 +78,9 @@ class SparseDesign(Design):
             )
         from dualgap.kernels.gram import csr_squares
 
-        A, rows, columns = self._csr, np.empty(self.shape[0]), np.zeros(self.shape[1])
-        csr_squares(A.data, A.indices, A.indptr, rows, columns)
+        rows, columns = np.zeros(self.shape[0]), np.zeros(self.shape[1])
+        outer, inner = (rows, columns) if self._rows else (columns, rows)
+        csr_squares(self.A.data, self.A.indices, self.A.indptr, outer, inner)
         return rows, columns
 
     def _squares(self) -> Any:

@@ -127,12 +127,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self._remember(X, y, weights)
         base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
         total = check.total_weight(weights, X.shape[0])
-        kind = Kind(
-            l2_everywhere=alpha > 0.0 and not self.fit_intercept,
-            penalised=alpha > 0.0,
-            many_short_runs=True,
-        )
-        algorithm = algorithm_for(self.solver, kind)
+        algorithm = algorithm_for(self.solver, Kind(many_short_runs=True))
         if algorithm == "auto":
             algorithm = "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)

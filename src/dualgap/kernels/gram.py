@@ -58,7 +58,7 @@ def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H
 
 @kernel
 def csr_squares(data: Any, indices: Any, indptr: Any, rows: Floats, columns: Floats) -> None:
-    """rows_i = sum_j a_ij^2, and add a_ij^2 to columns_j."""
+    """rows_i = sum_j a_ij^2, and add a_ij^2 to columns_j; of CSC data the other way round."""
     for i in range(rows.size):
         total = 0.0
         for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):

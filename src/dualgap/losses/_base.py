@@ -1,7 +1,7 @@
 """What a loss is: scalar formulas of one prediction z and its target b.
 
 A loss knows nothing of rows, weights or 1/n. All methods are elementwise over arrays.
-phi is convex, 1/gamma-smooth and delta-strongly convex (delta may be 0).
+phi is convex and >= 0, 1/gamma-smooth and delta-strongly convex (delta may be 0).
 """
 
 from __future__ import annotations
