@@ -140,17 +140,22 @@ def _playoff(entry: dict[str, Any], workers: dict[str, Worker], options: Any) ->
         if label == report.OURS
         or (not label.startswith(OURS) and report.seconds(entry, label) <= close)
     ]
+    rungs = {}
+    for label in chosen:
+        rung = report.winning_rung(entry, label, report.COUNTS)
+        clock = entry["contestants"][label].get("clock", "wall")
+        if rung is not None and label.partition("/")[0] in workers and clock == options.clock:
+            rungs[label] = rung
+    times = dict.fromkeys(rungs, float("inf"))
     for _ in range(options.playoff):
-        for label in chosen:
+        for label, rung in rungs.items():
             library, _, method = label.partition("/")
-            rung = report.winning_rung(entry, label, report.COUNTS)
-            clock = entry["contestants"][label].get("clock", "wall")
-            if rung is None or library not in workers or clock != options.clock:
-                continue
             runs = max(1, min(3, int(RUN_FOR / max(rung["seconds"], 1e-9))))
             again = workers[library].repeat(method, rung["knob"], options.clock, runs)
-            if again < float("inf"):
-                rung["seconds"], rung["runs"] = min(rung["seconds"], again), rung["runs"] + runs
+            times[label] = min(times[label], again)
+    for label, seconds in times.items():
+        if seconds < float("inf"):  # what came before was measured at other moments
+            rungs[label]["seconds"] = seconds
     entry["playoff"] = options.playoff
     peer, theirs = report.best_peer(entry)
     ours = report.seconds(entry, report.OURS)

@@ -76,6 +76,10 @@ def _near_root(k: Array, s: float) -> Array:
     return np.asarray(u * (1.0 - np.log1p(u) / (2.0 + u)) - a)
 
 
+WORTH_A_KERNEL = 4096
+"""Rows from which loading a compiled kernel pays."""
+
+
 @dataclass(frozen=True)
 class Logistic(MarginLoss):
     """phi = log(1 + exp(-b z)); phi*(y) = p log p + (1-p) log(1-p) on 0 <= p <= 1, p = -b y.
@@ -132,8 +136,15 @@ class Logistic(MarginLoss):
 
     def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
         """The same and phi'(z), with one exponential a row."""
-        grad = self.grad(z, b)
-        return self.total(z, b, grad), grad
+        if z.size < WORTH_A_KERNEL:
+            grad = self.grad(z, b)
+            return self.total(z, b, grad), grad
+        from dualgap.kernels.logistic import total_and_slopes
+
+        grad = np.empty_like(z)
+        total = total_and_slopes(z, b, grad)
+        # Factors rounded to eps are too coarse where all losses are tiny, as in `total`.
+        return total if total >= 1e-3 * z.size else float(np.sum(self.value(z, b))), grad
 
     def hess(self, z: Array, b: Array) -> Array:
         """expit(z) expit(-z) = e/(1 + e)^2 with e = exp(-|z|)."""
