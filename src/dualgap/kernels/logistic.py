@@ -10,6 +10,9 @@ from dualgap.kernels.scalar import Floats
 TOGETHER = 512
 """Factors in [1, 2] whose product float64 can hold: they share a logarithm."""
 
+LARGEST = 709.78
+"""exp of this is about the largest number; what is below its inverse is 0, as in scipy's expit."""
+
 
 @scalar
 def total_and_slopes(z: Floats, b: Floats, slopes: Floats) -> float:
@@ -20,7 +23,7 @@ def total_and_slopes(z: Floats, b: Floats, slopes: Floats) -> float:
     total, product = 0.0, 1.0
     for i in range(z.size):
         m = b[i] * z[i]
-        e = math.exp(-abs(m))
+        e = math.exp(-abs(m)) if abs(m) < LARGEST else 0.0
         factor = 1.0 + e
         slopes[i] = -b[i] * ((e if m >= 0.0 else 1.0) / factor)
         product *= factor
