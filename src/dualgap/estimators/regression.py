@@ -277,7 +277,7 @@ class ElasticNet(SquaredLossRegressor):
         Most passes over the data.
     copy_X : bool, default=True
         No effect: X is never written to.
-    tol : float, default=1e-6
+    tol : float, default=1e-8
         The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
         what float64 can give.
     warm_start : bool, default=False
@@ -337,7 +337,7 @@ class ElasticNet(SquaredLossRegressor):
         precompute: Any = False,
         max_iter: int = DEFAULT_PASSES,
         copy_X: bool = True,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         warm_start: bool = False,
         positive: bool = False,
         random_state: Any = None,
@@ -442,7 +442,7 @@ dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         precompute: Any = False,
         copy_X: bool = True,
         max_iter: int = DEFAULT_PASSES,
-        tol: float = 1e-6,
+        tol: float = 1e-8,
         warm_start: bool = False,
         positive: bool = False,
         random_state: Any = None,
