@@ -127,11 +127,11 @@ def _race(name: str, workers: list[Worker], options: argparse.Namespace, store: 
             store.save()
             print(f"  {label:32s} {report.line(entry, label)}", flush=True)
     if options.playoff and not entry.get("playoff"):
-        _playoff(entry, {worker.library: worker for worker in workers}, options)
+        playoff(entry, {worker.library: worker for worker in workers}, options)
         store.save()
 
 
-def _playoff(entry: dict[str, Any], workers: dict[str, Worker], options: Any) -> None:
+def playoff(entry: dict[str, Any], workers: dict[str, Worker], options: Any) -> None:
     """Ours and the nearest peers in turn: a machine that is slow for a while is slow for all."""
     close = NEAR * report.best_peer(entry)[1]
     chosen = [

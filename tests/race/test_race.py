@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 import dualgap
 from benchmarks.race import problems, report
+from benchmarks.race.command import playoff
 from benchmarks.race.measure import Contestant, Limits, measure
 from benchmarks.race.peers import dualgap as ours
 from benchmarks.race.peers import scikit_learn
@@ -182,3 +184,45 @@ def test_the_command_runs_and_resumes(tmp_path):
     second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert json.loads(out.read_text()) == content
     assert second.stdout.strip() == first.stdout[first.stdout.index("time to") :].strip()
+
+
+class Remembered:
+    """A worker whose runs take what is written down, and that counts them."""
+
+    def __init__(self, **times):
+        self.times, self.calls = times, []
+
+    def repeat(self, name, knob, clock, runs):
+        self.calls.append((name, knob))
+        return self.times[name]
+
+
+def test_a_playoff_times_the_deciding_rungs_again():
+    """Ours and the peers near the best, at the rung that decided; others keep their times."""
+    found = {
+        "dualgap/auto": rungs((0.02, 1e-9), (0.01, 1e-7)),
+        "liblinear/dual": rungs((0.012, 1e-8)),
+        "glum/irls": rungs((0.5, 1e-9)),  # far behind
+        "celer/cd": rungs((0.011, 1e-8)),  # of another clock
+    }
+    entry = {
+        "primal_at_zero": 1.0,
+        "reference": {"primal": 0.0, "gap": 0.0},
+        "contestants": {
+            label: {"rungs": own, "note": "", "clock": "wall" if label == "celer/cd" else "cpu"}
+            for label, own in found.items()
+        },
+    }
+    workers = {
+        "dualgap": Remembered(auto=0.03),
+        "liblinear": Remembered(dual=0.02),
+        "glum": Remembered(irls=0.1),
+        "celer": Remembered(cd=0.001),
+    }
+    playoff(entry, workers, SimpleNamespace(playoff=2, clock="cpu"))
+    assert report.seconds(entry, "liblinear/dual") == 0.02  # not the better time of another moment
+    assert report.seconds(entry, "glum/irls") == 0.5 and not workers["glum"].calls
+    assert report.seconds(entry, "celer/cd") == 0.011 and not workers["celer"].calls
+    deciding = entry["contestants"]["dualgap/auto"]["rungs"][1]
+    assert deciding["seconds"] == 0.03 and len(workers["dualgap"].calls) == 2
+    assert {knob for _, knob in workers["dualgap"].calls} == {deciding["knob"]}

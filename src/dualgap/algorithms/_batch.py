@@ -59,9 +59,10 @@ def first_state(
         dual=-np.inf,
         v=v if dual_free else None,
     )
-    known = x0 is not None and y0 is None  # then y = phi'(z)
-    smooth = state.primal - problem.regularizer.value(x)
-    return with_dual(problem, state, conjugate_at(problem, z, y, smooth) if known else None)
+    if x0 is None or y0 is not None:
+        return with_dual(problem, state)
+    smooth = state.primal - problem.regularizer.value(x)  # and y = phi'(z)
+    return with_dual(problem, state, conjugate_at(problem, z, y, smooth))
 
 
 def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
