@@ -63,7 +63,7 @@ def paths() -> None:
     """50 lambdas with warm starts against 50 cold fits, on every set at hand."""
     print("path of 50 / 50 cold fits: time, passes")
     compare_paths("synthetic", *tall(2000, 200))
-    for name in ("a9a", "cpusmall_scale", "gas", "mushrooms"):
+    for name in ("a9a", "cpusmall_scale", "gas", "leukemia", "mushrooms", "qsar10012", "rcv1_sub"):
         found = data(name)
         if found is not None:
             compare_paths(name, *found)
@@ -96,7 +96,8 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
             )
 
         alone = cold()
-        times = best_of({"path": warm, "alone": cold}, rounds=2)
+        rounds = 5 if X.shape[1] < 10_000 else 1
+        times = best_of({"path": warm, "alone": cold}, rounds=rounds)
         share, passes = times["path"] / times["alone"], path.passes.sum() / alone
         print(
             f"  {name:14} {label:12} {share:5.2f}  {passes:5.2f}   "

@@ -206,6 +206,12 @@ def weighted_gram(design: Design, w: Array) -> Array:
     return G
 
 
+def symmetric_gram(design: Design, w: Array) -> Array:
+    """A'WA, whole."""
+    G = weighted_gram(design, w)
+    return np.tril(G) + np.tril(G, -1).T if design.is_sparse else G
+
+
 def cholesky(G: Array, l2: Array | float = 0.0) -> Any:
     """The factor of G + diag(l2) at unit diagonal, shifted until it exists; and the units."""
     diagonal = np.diag(G) + l2

@@ -148,10 +148,10 @@ class Problem:
             As in `Problem`; what is not given stays.
         """
         other = copy.copy(self)
-        other.__dict__.pop("primal_at_zero", None)
         if loss is not None:
             other.loss = as_loss(loss)
         if b is not None or loss is not None:
+            other.__dict__.pop("primal_at_zero", None)
             other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
             other.outputs = other.loss.outputs(other.b)
             if other.shape[1:] != self.shape[1:]:

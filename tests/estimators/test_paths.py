@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.linear_model as theirs
 
 import dualgap
@@ -110,7 +111,7 @@ def test_replace_shares_the_constants_and_nothing_else():
 
 def test_no_extrapolation_from_points_that_lie_close():
     """Strides of very different length would magnify what is left of errors."""
-    from dualgap.paths import _shares
+    from dualgap.paths._ahead import shares as _shares
 
     even = _shares([3.0, 2.0, 1.0], 0.0)
     np.testing.assert_allclose(even, [1.0, -3.0, 3.0])
@@ -118,3 +119,121 @@ def test_no_extrapolation_from_points_that_lie_close():
         assert _shares(at, -2.0)[0] == 0.0
         assert np.abs(_shares(at, -2.0)).sum() <= 4.0
         assert sum(_shares(at, -2.0)) == pytest.approx(1.0)
+
+
+# ---- the ways that a walk takes ----
+
+LAMBDAS = np.geomspace(1.0, 1e-3, 12)
+WIDE = np.random.default_rng(5).normal(size=(30, 80))
+WIDE_Y = WIDE[:, 0] - 2.0 * WIDE[:, 1] + 0.1 * np.random.default_rng(6).normal(size=30)
+WAYS = [
+    ("_gram", X, Y, "squared", 0.0),
+    ("_gram", X, Y, "squared", 0.5),
+    ("_gram", X, Y, "squared", 1.0),
+    ("_gram", WIDE, WIDE_Y, "squared", 0.0),
+    ("_newton", X, SIGNS, "logistic", 0.0),
+    ("_newton", X, SIGNS, "logistic", 0.5),
+    ("_newton", X, SIGNS, "logistic", 1.0),
+    ("_newton", X, SIGNS, "strong_logistic", 0.0),
+    ("_newton", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
+    ("_newton", WIDE, np.sign(WIDE_Y), "logistic", 1.0),
+]
+
+
+def way(name):
+    from dualgap.paths import _gram, _newton
+
+    return {"_gram": _gram, "_newton": _newton}[name]
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(("name", "A", "b", "loss", "ratio"), WAYS)
+def test_short_ways_lead_where_solves_lead(monkeypatch, name, A, b, loss, ratio, intercept, layout):
+    """The same points, weights, penalty weights and offsets included, without a solve."""
+    from dualgap.paths import _newton
+
+    rng = np.random.default_rng(3)
+    n, d = A.shape
+    data = {"dense": A, "csr": sp.csr_array(A), "float32": A.astype(np.float32)}[layout]
+    options = {
+        "loss": loss,
+        "l1_ratio": ratio,
+        "fit_intercept": intercept,
+        "sample_weight": rng.integers(0, 3, n),
+        "penalty_weights": rng.uniform(0.5, 2.0, d),
+        "offset": 0.3 * rng.normal(size=n),
+        "lambdas": LAMBDAS,
+        "tol": 1e-9,
+    }
+    plain = dualgap.path(data, b, **options)
+    by_solves = dualgap.path(data, b, callback=lambda snapshot: None, **options)
+    assert by_solves.converged
+    np.testing.assert_allclose(plain.x, by_solves.x, atol=3e-4)
+    np.testing.assert_allclose(plain.intercepts, by_solves.intercepts, atol=3e-4)
+    for ours, theirs_ in zip(plain.certificates, by_solves.certificates, strict=True):
+        allowed = ours.gap + theirs_.gap + ours.rounding + theirs_.rounding
+        assert abs(ours.primal - theirs_.primal) <= allowed
+        assert ours.relative_gap <= 1e-9
+
+    solves = []
+    solve = Problem.solve
+    monkeypatch.setattr(Problem, "solve", lambda p, **o: solves.append(p) or solve(p, **o))
+    problem = Problem(data, b, loss=loss, fit_intercept=intercept)
+    pairs = [(v * ratio, v * (1 - ratio)) for v in LAMBDAS]
+    assert way(name).pays(problem, pairs)
+    dualgap.path(data, b, **options)
+    assert len(solves) <= (0 if name == "_gram" else 1 + _newton.FAILURES)
+
+
+def test_what_the_gram_matrix_cannot_tell_is_left_to_solves():
+    """Columns that differ by less than the rounding of their squares, and a large mean."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(60, 1))
+    A = np.hstack([base + 1e-9 * rng.normal(size=(60, 3)), rng.normal(size=(60, 2)) + 1e8])
+    b = rng.normal(size=60)
+    path = dualgap.path(
+        A, b, lambdas=np.geomspace(1, 1e-12, 10), l1_ratio=0.0, fit_intercept=True, tol=1e-8
+    )
+    for k, strength in enumerate(path.lambdas):
+        certificate = dualgap.certify(
+            A, b, path.x[k], path.y[k], l2=strength, intercept=float(path.intercepts[k])
+        )
+        assert certificate == path.certificates[k]
+        assert path.statuses[k].converged == (certificate.relative_gap <= 1e-8)
+
+
+def test_a_tracker_gives_up_where_steps_do_not_come_near():
+    """From far away, where phi'' says nothing; and never again after that has happened twice."""
+    from dualgap.paths._newton import FAILURES, Tracker
+
+    problem = Problem(X, SIGNS, loss="logistic", l2=1e-3)
+    tracker = Tracker(1e-9)
+    far = np.full(X.shape[1], 1e3)
+    for _ in range(FAILURES):
+        assert tracker.find(problem, far, problem.predict(far)) is None
+    near = problem.solve(tol=1e-12).x
+    assert tracker.find(problem, near, problem.predict(near)) is None
+    found = Tracker(1e-9).find(problem, near, problem.predict(near))
+    assert found is not None
+    assert found.certificate.relative_gap <= 1e-9
+    nowhere = np.full(X.shape[1], np.nan)
+    assert Tracker(1e-9).find(problem, nowhere, problem.predict(nowhere)) is None
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_other_paths_are_walked_by_solves(loss):
+    """A free column, no strength at all, or few points: for these there is no short way."""
+    from dualgap.paths import _gram, _newton
+
+    b = Y if loss == "squared" else SIGNS
+    many = [(0.0, v) for v in LAMBDAS]
+    weights = np.ones(X.shape[1])
+    weights[0] = 0.0
+    for problem, strengths in (
+        (Problem(X, b, loss=loss, penalty_weights=weights), many),
+        (Problem(X, b, loss=loss), [*many, (0.0, 0.0)]),
+        (Problem(X, b, loss=loss), many[:2]),
+    ):
+        assert not _gram.pays(problem, strengths)
+        assert not _newton.pays(problem, strengths)

@@ -63,6 +63,10 @@ FACTORISATIONS = 2000
 """Factorisations in a row, times the size of the support: each but the last drops a coordinate."""
 RIDGE = 1e-11
 """Added to H, relative to its diagonal, before it is factorised."""
+CLOSE = 0.7
+"""Of l1: a coordinate of an earlier set whose gradient is less, and which is 0, does not matter;"""
+TOO_MANY = 2
+"""but only if the set has this many times what does are such coordinates left out."""
 NEWTON_STEPS = 10
 """Newton steps on one working set, at most."""
 
@@ -105,8 +109,13 @@ class WorkingSet(Algorithm):
         return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
-        """The working set, and its Gram matrix."""
+        """The working set, less what no longer matters, and its Gram matrix."""
         kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor")}
+        at, l1 = kept["set"], problem.regularizer.l1
+        matters = (s.x[at] != 0) | (np.abs(s.memory["gradient"][at]) >= CLOSE * l1[at])
+        if TOO_MANY * np.count_nonzero(matters) < at.size:
+            kept["set"] = at[matters]
+            kept["model"] = None if kept["model"] is None else _cut(kept["model"], kept["set"])
         return replace(s, memory={**s.memory, **kept})
 
     def step(self, problem: Problem, s: State) -> State:
@@ -422,6 +431,12 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
         return 0.0
     x[on] = np.where(ratios <= alpha, 0.0, here + alpha * step)
     return alpha
+
+
+def _cut(known: Model, at: Places) -> Model:
+    """The part of the known H on these coordinates."""
+    both, _, here = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
+    return Model(both, known.w, known.H[np.ix_(here, here)])
 
 
 def _grown(columns: DenseColumns, known: Model) -> Model:

@@ -1,0 +1,152 @@
+"""Regularisation paths: one problem for many strengths, each point started at the ones before.
+
+Along a path l1 = lambda l1_ratio and l2 = lambda (1 - l1_ratio), from the largest lambda down. The
+data, their constants and what a solver sets up for them are shared by the whole path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._types import Array, Data
+from dualgap.certificate import Certificate
+from dualgap.paths._grid import lambda_grid, largest_lambda
+from dualgap.paths._walk import Point, joined, walk
+from dualgap.problem import Problem
+from dualgap.status import Status
+
+__all__ = ["Path", "Point", "joined", "lambda_grid", "largest_lambda", "path", "walk"]
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The solutions along a path, from the largest lambda to the smallest.
+
+    Attributes
+    ----------
+    lambdas : array of shape (k,)
+        The strengths.
+    x : array of shape (k, d) or (k, d, K)
+        The coefficients.
+    intercepts : array of shape (k,) or (k, K)
+        The intercepts.
+    y : array of shape (k, n) or (k, n, K)
+        The dual points: ``certify`` gives the certificates from them.
+    certificates : list of Certificate
+        The bound on P(x) - P* at every point.
+    statuses : list of Status
+        How every solve ended.
+    passes : array of shape (k,)
+        Passes over the data at every point.
+    """
+
+    lambdas: Array
+    x: Array
+    intercepts: Array
+    y: Array
+    certificates: list[Certificate]
+    statuses: list[Status]
+    passes: Array
+
+    @property
+    def converged(self) -> bool:
+        """Whether every point is certified to the tolerance."""
+        return all(status.converged for status in self.statuses)
+
+    def __len__(self) -> int:
+        """Number of points."""
+        return len(self.lambdas)
+
+    def __repr__(self) -> str:
+        """One line."""
+        worst = max((c.relative_gap for c in self.certificates), default=0.0)
+        done = sum(status.converged for status in self.statuses)
+        return (
+            f"Path({len(self)} points, lambda {self.lambdas[0]:.3g} to {self.lambdas[-1]:.3g}, "
+            f"{done} converged, largest relative gap {worst:.2g}, {self.passes.sum():g} passes)"
+        )
+
+
+def path(
+    A: Data,
+    b: Any,
+    *,
+    lambdas: Any = 100,
+    l1_ratio: float = 1.0,
+    eps: float = 1e-3,
+    loss: Any = "squared",
+    penalty_weights: Any = None,
+    fit_intercept: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    **options: Any,
+) -> Path:
+    """Solve for many strengths lambda, with l1 = lambda l1_ratio and l2 = lambda (1 - l1_ratio).
+
+    The objective at each is that of `solve`: (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) +
+    sum_j p_j (l1|x_j| + (l2/2)x_j^2). Each point starts from the ones before.
+
+    Parameters
+    ----------
+    A, b, loss, penalty_weights, fit_intercept, sample_weight, offset
+        The problem, as in `Problem`.
+    lambdas : int or array
+        The strengths; or how many there should be between the smallest one for which x = 0, and
+        ``eps`` times that, evenly spaced in the logarithm.
+    l1_ratio : float
+        Share of the l1 penalty, in [0, 1]; 0 needs ``lambdas`` as an array.
+    eps : float
+        The smallest lambda over the largest, where they are not given.
+    options
+        What `Problem.solve` takes, for every point: algorithm, tol, max_passes, ...
+
+    Returns
+    -------
+    Path
+    """
+    ratio = check.real("l1_ratio", l1_ratio, low=0.0)
+    if ratio > 1.0:
+        raise ValueError(f"l1_ratio must be at most 1, got {ratio:g}.")
+    for name in ("x0", "y0", "state"):
+        if name in options:
+            raise ValueError(f"{name} belongs to one solve; a path chooses its own starts.")
+    problem = Problem(
+        A,
+        b,
+        loss=loss,
+        penalty_weights=penalty_weights,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        offset=offset,
+    )
+    if isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool):
+        grid = lambda_grid(problem, ratio, check.integer("lambdas", lambdas), eps)
+    else:
+        grid = _given(lambdas)
+    results = list(walk(problem, [(v * ratio, v * (1.0 - ratio)) for v in grid], **options))
+    return Path(
+        lambdas=grid,
+        x=np.stack([r.x for r in results]),
+        intercepts=np.stack([np.asarray(r.intercept) for r in results]),
+        y=np.stack([r.y for r in results]),
+        certificates=[r.certificate for r in results],
+        statuses=[r.status for r in results],
+        passes=np.array([r.passes for r in results]),
+    )
+
+
+def _given(lambdas: Any) -> Array:
+    """Strengths of the user's, in descending order."""
+    values = check.numeric("lambdas", lambdas)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(
+            f"lambdas must be a number of points or a list of strengths, got {lambdas!r}."
+        )
+    grid = check.nonnegative(
+        "lambdas", values, values.size, what="point", zero="for no regulariser"
+    )
+    return np.sort(grid)[::-1]

@@ -1,0 +1,67 @@
+"""The strengths of a path, where the user gives none: down from the smallest at which x = 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.problem import Problem
+
+
+def lambda_grid(problem: Problem, l1_ratio: float, count: int, eps: float) -> Array:
+    """``count`` strengths from `largest_lambda` down to ``eps`` times it."""
+    eps = check.real("eps", eps, low=0.0, strict=True)
+    if l1_ratio == 0.0:
+        raise ValueError(
+            "without l1 no lambda is large enough for x = 0, so a grid cannot be made up "
+            "(l1_ratio=0); give the lambdas."
+        )
+    top = largest_lambda(problem) / l1_ratio
+    tiny = float(np.finfo(np.float64).resolution)
+    if top <= tiny:
+        return np.full(count, tiny)
+    return np.geomspace(top, top * eps, num=count)
+
+
+def largest_lambda(problem: Problem) -> float:
+    """The smallest l1 for which x = 0: max_j |A'Q phi'(c + offset)|_j / p_j at the best c."""
+    weights = problem.penalty_weights
+    if not weights.all():
+        raise ValueError(
+            "penalty_weights leave a column free, so that x = 0 at no strength; give the lambdas."
+        )
+    z = problem.predict_zero()
+    if problem.fit_intercept:
+        z = z + _null_intercept(problem)
+    u = problem.adjoint(problem.loss.grad(z, problem.b))[: problem.d]
+    return float(np.max(np.abs(u) / weights.reshape(-1, *[1] * (u.ndim - 1))))
+
+
+def _null_intercept(problem: Problem) -> Any:
+    """The best intercept where x = 0."""
+    loss, b = problem.loss, problem.b
+    offset = 0.0 if problem.offset is None else problem.offset
+    if problem.outputs is not None:
+        if problem.offset is not None:
+            raise ValueError("with an offset and several classes, give the lambdas.")
+        share = np.bincount(b.astype(np.intp), weights=problem.q, minlength=problem.outputs)
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(share), -700.0)
+    if loss.is_quadratic:
+        return problem.mean(b - offset)
+
+    def slope(c: float) -> float:
+        return problem.mean(loss.grad(c + offset + np.zeros(problem.n), b))
+
+    low, high = -1.0, 1.0
+    while slope(low) > 0 and low > -1e12:
+        low *= 2.0
+    while slope(high) < 0 and high < 1e12:
+        high *= 2.0
+    if slope(low) * slope(high) >= 0:  # flat: one class only, or a tie
+        return low if abs(slope(low)) < abs(slope(high)) else high
+    return float(brentq(slope, low, high, xtol=1e-14, rtol=1e-15))

@@ -1,0 +1,240 @@
+"""Other losses: Newton's method along the path, with one H for many points.
+
+From x and z = A x, continued from the points before (z as x is, so that it costs no product):
+
+    y = phi'(z),  u = A'Qy,  until the gap is small enough
+    d = argmin u'd + (1/2) d'Hd + g(x + d),   H = A' diag(q phi'') A at this or an earlier point
+    x <- x + d,  z <- z + A d
+
+without l1 by a factor of H + diag(l2), with l1 by coordinate descent on H. H is formed anew where
+it no longer serves. No step is shortened, and nothing rests on any of this but speed: points are
+certified from the data, and one that does not come near at once is left to a solve of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dualgap import factorised
+from dualgap._types import Array
+from dualgap.algorithms._curvature import curvature, is_smooth
+from dualgap.algorithms.working_set import ALL, GRAM_SIDE
+from dualgap.certificate import Certificate, certified_pair
+from dualgap.designs._base import BLAS3_GAIN
+from dualgap.designs.intercept import InterceptDesign
+from dualgap.paths._ahead import Stop
+from dualgap.paths._descent import descend, largest_gain
+from dualgap.paths._gram import CALLS, FEWEST, spared
+from dualgap.problem import Problem
+
+MOST = 10
+"""Steps at one point."""
+AFTER = 1.0
+"""Steps that are left when H has been formed anew, about."""
+HOPELESS = 0.5
+"""A step with a fresh H must reduce the gap to this share, or the point is given up."""
+MARGIN = 0.5
+"""Of the gap that is asked for: what must be estimated before it is looked at."""
+POINTS = 5.0
+"""For which an H serves, at least."""
+DEAR = 20.0
+"""Steps that a new H may cost."""
+NEEDED, CLOSE = 0.95, 0.7
+"""Of l1: with a gradient of that S must have a coordinate; with this it is put into a new S."""
+GATHERING = 4.0
+"""Multiplications that copying an entry is taken to cost."""
+ACCURACY = 1e-4
+"""Of what coordinates gain by moving alone: where the descent on H ends."""
+FAILURES = 2
+"""In a row, after which nothing is tried any more."""
+
+
+def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
+    """Whether the path is one for this, and shorter so."""
+    design, count = problem.design, len(strengths)
+    free = not problem.penalty_weights.all() or any(l1 + l2 <= 0 for l1, l2 in strengths)
+    if problem.loss.is_vector or not is_smooth(problem) or free or count < FEWEST:
+        return False
+    if all(l1 == 0 for l1, _ in strengths):
+        side = min(design.shape)
+        work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)  # with each strength
+        work += design.gram_multiplications(factorised.by_columns(design)) / POINTS
+        return side <= factorised.LARGEST_SIDE and work <= spared(problem)
+    return not problem.loss.is_quadratic and all(l1 > 0 for l1, _ in strengths)
+
+
+class Found(NamedTuple):
+    """A point of the path, what it is worth, and what it took."""
+
+    stop: Stop
+    certificate: Certificate
+    passes: float
+
+
+class Tracker:
+    """Finds points of a path, and keeps H for the next one.
+
+    Parameters
+    ----------
+    tol : float
+        The relative gap that points are certified to.
+    """
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.failures = 0
+        self.model: _Factor | _Descent | None = None
+
+    def find(self, problem: Problem, x: Array, z: Array) -> Found | None:
+        """The point, from x and z = A x nearby; None where it is given up."""
+        if self.failures >= FAILURES:
+            return None
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            found = self._find(problem, x, z)
+        self.failures = self.failures + 1 if found is None else 0
+        return found
+
+    def _find(self, problem: Problem, x: Array, z: Array) -> Found | None:
+        if self.model is None:
+            self.model = _Descent() if problem.l1 > 0 else _Factor()
+        model, before, passes = self.model, math.inf, 0.5
+        model.begin(problem)
+        fresh = False
+        for _ in range(MOST):
+            phi, y = problem.mean_loss_grad(z)
+            u, hess = problem.adjoint(y), curvature(problem, z, y)
+            primal = phi + problem.regularizer.value(x)
+            gap, target = _gap(problem, x, y, u, hess), self.tol * problem.scale(primal)
+            if gap <= MARGIN * target:
+                certificate, dual = certified_pair(problem, x, None)
+                passes += 1.0
+                if certificate.certified and certificate.gap <= target:
+                    stop = Stop(problem.l1 + problem.l2, x, dual, z)
+                    return Found(stop, certificate, passes)
+            if not math.isfinite(gap) or (fresh and gap > HOPELESS * before):
+                return None
+            fresh = not model.serves(problem, x, u)
+            fresh = fresh or _steps_left(gap, before, target) > model.price + AFTER
+            if fresh:
+                if not model.renew(problem, x, u, hess):
+                    return None
+                passes += 1.0
+            before = gap
+            d = model.step(problem, x, u)
+            x, z = x + d, z + problem.design.matvec(d)
+            passes += 1.0
+        return None
+
+
+def _in_steps(problem: Problem, multiplications: float) -> float:
+    return multiplications / (2.0 * problem.design.nonzeros + CALLS)
+
+
+def _steps_left(gap: float, before: float, target: float) -> float:
+    """If each reduces the gap as the last one did; before the first there is hope."""
+    if before == math.inf or gap <= target:
+        return 0.0
+    return math.log(target / gap) / math.log(gap / before) if gap < before else math.inf
+
+
+def _gap(problem: Problem, x: Array, y: Array, u: Array, hess: Array) -> float:
+    """About the gap at y = phi'(z) once it is feasible: scaled by t, or by 1 - s on one side.
+
+    phi(z) + phi*(ty) - t yz is (1 - t)^2 y^2/(2 phi''(z)) to second order.
+    """
+    g, t = problem.regularizer, 1.0
+    if g.has_boxed:
+        t = 1.0 / max(1.0, float(np.max(np.abs(u[g.boxed]) / g.l1[g.boxed])))
+    gap = float(g.fenchel_gap(x, np.where(g.free, 0.0, -t * u)).sum())
+    shrunk = (1.0 - t) ** 2
+    if isinstance(problem.design, InterceptDesign):
+        mean = float(u[-1]) / problem.design.scale
+        shrunk += (mean / (problem.mean(np.abs(y)) or 1.0)) ** 2
+    if shrunk > 0.0:
+        squares = np.divide(y * y, hess, out=np.zeros_like(y), where=hess > 0)
+        gap += 0.5 * shrunk * problem.mean(squares)
+    return gap
+
+
+class _Factor:
+    """Without l1: d = -(H + diag(l2))^(-1) (u + l2 x)."""
+
+    def __init__(self) -> None:
+        self.factor: factorised.HessianFactor | None = None
+        self.price = 0.0
+        """Of a new H, in steps."""
+
+    def serves(self, problem: Problem, x: Array, u: Array) -> bool:
+        """Whether there is a factor."""
+        return self.factor is not None
+
+    def begin(self, problem: Problem) -> None:
+        """The factor at other strengths."""
+        if self.factor is not None:
+            self.factor = self.factor.with_strengths(problem.regularizer.l2)
+
+    def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> bool:
+        """The factor of H at this point."""
+        outer = None if self.factor is None else self.factor.outer
+        self.factor = factorised.HessianFactor(
+            problem.design, problem.q * hess, problem.regularizer.l2, outer=outer
+        )
+        work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
+        if self.factor.outer is None:
+            work += problem.design.gram_multiplications(True)
+        self.price = _in_steps(problem, work)
+        return True
+
+    def step(self, problem: Problem, x: Array, u: Array) -> Array:
+        """Newton's."""
+        assert self.factor is not None
+        return self.factor.solve(-u - problem.regularizer.l2 * x)
+
+
+class _Descent:
+    """With l1: coordinate descent on H, of the coordinates S that may come to matter."""
+
+    def __init__(self) -> None:
+        self.H: Array | None = None
+        self.inside = np.empty(0, dtype=bool)
+        self.price = 0.0
+
+    def serves(self, problem: Problem, x: Array, u: Array) -> bool:
+        """Whether H is known, and S has all that it should have by now."""
+        if self.H is None:
+            return False
+        needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
+        return not (needed & ~self.inside).any()
+
+    def begin(self, problem: Problem) -> None:
+        """Nothing depends on the strengths."""
+
+    def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> bool:
+        """H at this point; False if that would take too long."""
+        matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
+        if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
+            matters[:] = True
+        self.at, self.inside = np.flatnonzero(matters), matters
+        if self.at.size > GRAM_SIDE:
+            return False
+        columns = problem.columns(self.at)
+        work = (columns.gram_sweeps + GATHERING) * columns.nonzeros
+        self.price = _in_steps(problem, work)
+        if self.price > DEAR:
+            return False
+        self.H = columns.gram(problem.q * hess)
+        return True
+
+    def step(self, problem: Problem, x: Array, u: Array) -> Array:
+        """To the minimiser of the model, nearly."""
+        assert self.H is not None
+        at = self.at
+        l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
+        d = np.zeros_like(x)
+        d[at] = descend(self.H, u[at], x[at], l1, l2, goal) - x[at]
+        return d

@@ -1,0 +1,132 @@
+"""The walk along a path: each point by the cheapest way that gets it certified.
+
+Squared loss and few columns: on the Gram matrix (`_gram`). Other losses, and few columns or rows:
+by Newton steps that share their matrix (`_newton`). What these do not get certified, and everything
+else: a solve that starts ahead of the points before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.certificate import Certificate
+from dualgap.paths import _gram, _newton
+from dualgap.paths._ahead import MOST, Stop, ahead
+from dualgap.problem import Problem
+from dualgap.result import Result
+from dualgap.status import Status
+
+PLAIN = {"algorithm", "tol", "max_passes", "random_state"}
+"""Options that leave the way to us; with others (a callback, a clock) every point is a solve."""
+LEAST_TOL = 1e-11
+"""What a Gram matrix, known to rounding, is good for."""
+
+Strengths = Sequence[tuple[float, float]]
+
+
+class Point(NamedTuple):
+    """What a path keeps of a solve; the names are those of `Result`."""
+
+    x: Array
+    intercept: float | Array
+    y: Array
+    certificate: Certificate
+    status: Status
+    passes: float
+
+
+def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Point]:
+    """Solve for each (l1, l2), from the solutions before; an interrupt ends the walk.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its data are shared by all; its own strengths do not matter.
+    strengths : sequence of (l1, l2)
+        In the order in which to solve.
+    options
+        What `Problem.solve` takes. ``x0`` (with the intercept) and ``y0`` start the first.
+    """
+    tol = check.real("tol", options.get("tol", 1e-6), low=0.0, strict=True)
+    ours = _left_to_us(options, tol)
+    if ours and _gram.pays(problem, strengths):
+        return _walk_on_gram(problem, strengths, tol, options)
+    tracker = _newton.Tracker(tol) if ours and _newton.pays(problem, strengths) else None
+    return _walk(problem, strengths, tracker, options)
+
+
+def _left_to_us(options: dict[str, Any], tol: float) -> bool:
+    return (
+        options.keys() <= PLAIN
+        and options.get("algorithm", "auto") == "auto"
+        and options.get("max_passes", np.inf) >= _newton.MOST
+        and tol >= LEAST_TOL
+    )
+
+
+def _walk(
+    problem: Problem,
+    strengths: Strengths,
+    tracker: _newton.Tracker | None,
+    options: dict[str, Any],
+) -> Iterator[Point]:
+    start: dict[str, Any] = {k: options.pop(k) for k in ("x0", "y0") if k in options}
+    behind: list[Stop] = []
+    for l1, l2 in strengths:
+        problem = problem.replace(l1=l1, l2=l2)
+        if behind:
+            x, y, z = ahead(problem, behind)
+            found = None if tracker is None else tracker.find(problem, x, z)
+            if found is not None:
+                stop, certificate, passes = found
+                behind = [*behind[1 - MOST :], stop]
+                x, c = problem.split(stop.x)
+                yield Point(x, c, stop.y, certificate, Status.CONVERGED, passes)
+                continue
+            start |= {"x0": _given(problem, x), "y0": y}
+        result = problem.solve(**start, **options)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        start = {"earlier": result.state}
+        x = problem.joined(result.x, result.intercept)
+        behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, problem.predict(x))]
+        yield _point(result)
+
+
+def _walk_on_gram(
+    problem: Problem, strengths: Strengths, tol: float, options: dict[str, Any]
+) -> Iterator[Point]:
+    passes = 2.0  # the Gram matrix, and the certificate
+    for at, x, y, certificate in _gram.points(problem, strengths, tol):
+        if certificate.certified and certificate.gap <= tol * at.scale(certificate.primal):
+            yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
+        else:
+            start = _given(at, x) if np.isfinite(x).all() else None
+            result = at.solve(x0=start, **options)
+            if result.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            yield _point(result)._replace(passes=passes + result.passes)
+        passes = 1.0
+
+
+def _point(result: Result) -> Point:
+    return Point(*(getattr(result, name) for name in Point._fields))
+
+
+def _given(problem: Problem, x: Array) -> Array:
+    """x0 for a solve: x with the intercept as users know it."""
+    return _below(*problem.split(x)) if problem.fit_intercept else x
+
+
+def joined(result: Result, fit_intercept: bool) -> Array:
+    """x0 of the next solve: the coefficients, and the intercept below them."""
+    return _below(result.x, result.intercept) if fit_intercept else result.x
+
+
+def _below(x: Array, intercept: float | Array) -> Array:
+    return np.concatenate((x, np.reshape(intercept, (1, *x.shape[1:]))))
