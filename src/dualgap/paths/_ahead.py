@@ -24,30 +24,44 @@ class Stop(NamedTuple):
     strength: float
     x: Array
     y: Array
-    z: Array
+    z: Array | None
+    """A x + offset, where somebody will ask for it."""
 
 
-def ahead(problem: Problem, behind: Sequence[Stop]) -> tuple[Array, Array, Array]:
-    """x, y in the domains, and z at the strength of the problem; z may lag behind x with l1."""
-    behind = behind[-2:] if problem.l1 > 0 else behind[-MOST:]
-    last = behind[-1]
-    strength = problem.l1 + problem.l2
-    if min(strength, *(stop.strength for stop in behind)) <= 0.0:
-        return last.x, last.y, last.z
-    at = shares([math.log(stop.strength) for stop in behind], math.log(strength))
-    x, y, z = (_combined(at, arrays) for arrays in zip(*(stop[1:] for stop in behind), strict=True))
+def ahead(problem: Problem, behind: Sequence[Stop]) -> tuple[Array, Array | None]:
+    """x, and z if it is kept, at the strength of the problem."""
+    near, at = _polynomial(problem, behind)
+    x = _combined(at, [stop.x for stop in near])
+    z = None if near[-1].z is None else _combined(at, [stop.z for stop in near])
     if problem.l1 > 0:
         d = problem.d
-        kept = np.sign(x[:d]) == np.sign(last.x[:d])
+        kept = np.sign(x[:d]) == np.sign(near[-1].x[:d])
         if not kept.all():
             x[:d][~kept] = 0.0
-            z = problem.predict(x)
-    return x, problem.loss.into_domain(y, problem.b), z
+            z = None if z is None else problem.predict(x)
+    return x, z
 
 
-def _combined(at: list[float], arrays: Sequence[Array]) -> Array:
-    out = at[0] * arrays[0]
-    for share, array in zip(at[1:], arrays[1:], strict=True):
+def dual_ahead(problem: Problem, behind: Sequence[Stop]) -> Array:
+    """y there, in the domains."""
+    near, at = _polynomial(problem, behind)
+    return problem.loss.into_domain(_combined(at, [stop.y for stop in near]), problem.b)
+
+
+def _polynomial(problem: Problem, behind: Sequence[Stop]) -> tuple[Sequence[Stop], list[float]]:
+    """The points that it goes through, and what each contributes."""
+    near = behind[-2:] if problem.l1 > 0 else behind[-MOST:]
+    strength = problem.l1 + problem.l2
+    if min(strength, *(stop.strength for stop in near)) <= 0.0:
+        return near[-1:], [1.0]
+    return near, shares([math.log(stop.strength) for stop in near], math.log(strength))
+
+
+def _combined(at: list[float], arrays: Sequence[Array | None]) -> Array:
+    """sum_k at_k arrays_k."""
+    out = np.zeros_like(arrays[0])
+    for share, array in zip(at, arrays, strict=True):
+        assert array is not None
         out += share * array
     return out
 

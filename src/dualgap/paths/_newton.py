@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap import factorised
+from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms._curvature import curvature, is_smooth
 from dualgap.algorithms.working_set import ALL, GRAM_SIDE
@@ -149,7 +150,12 @@ def _gap(problem: Problem, x: Array, y: Array, u: Array, hess: Array) -> float:
     g, t = problem.regularizer, 1.0
     if g.has_boxed:
         t = 1.0 / max(1.0, float(np.max(np.abs(u[g.boxed]) / g.l1[g.boxed])))
-    gap = float(g.fenchel_gap(x, np.where(g.free, 0.0, -t * u)).sum())
+    if g.has_l1:
+        gap = float(g.fenchel_gap(x, np.where(g.free, 0.0, -t * u)).sum())
+    else:
+        d = problem.d  # without the intercept
+        r = u[:d] + g.l2[:d] * x[:d]
+        gap = 0.5 * dot(r, r / g.l2[:d])
     shrunk = (1.0 - t) ** 2
     if isinstance(problem.design, InterceptDesign):
         mean = float(u[-1]) / problem.design.scale

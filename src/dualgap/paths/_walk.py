@@ -16,7 +16,7 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.paths import _gram, _newton
-from dualgap.paths._ahead import MOST, Stop, ahead
+from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
 from dualgap.problem import Problem
 from dualgap.result import Result
 from dualgap.status import Status
@@ -80,21 +80,22 @@ def _walk(
     for l1, l2 in strengths:
         problem = problem.replace(l1=l1, l2=l2)
         if behind:
-            x, y, z = ahead(problem, behind)
-            found = None if tracker is None else tracker.find(problem, x, z)
+            x, z = ahead(problem, behind)
+            found = None if z is None or tracker is None else tracker.find(problem, x, z)
             if found is not None:
                 stop, certificate, passes = found
                 behind = [*behind[1 - MOST :], stop]
                 x, c = problem.split(stop.x)
                 yield Point(x, c, stop.y, certificate, Status.CONVERGED, passes)
                 continue
-            start |= {"x0": _given(problem, x), "y0": y}
+            start |= {"x0": _given(problem, x), "y0": dual_ahead(problem, behind)}
         result = problem.solve(**start, **options)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         start = {"earlier": result.state}
         x = problem.joined(result.x, result.intercept)
-        behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, problem.predict(x))]
+        z = None if tracker is None else problem.predict(x)
+        behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, z)]
         yield _point(result)
 
 
