@@ -59,8 +59,6 @@ MOST_SWEEPS = 50.0
 """Sweeps over the columns in one Newton step, where no H is to be formed."""
 FREE = 500_000
 """Entries of H that sweeps read in the time that one factorisation of nothing takes."""
-FACTORISATIONS = 2000
-"""Factorisations in a row, times the size of the support: each but the last drops a coordinate."""
 RIDGE = 1e-11
 """Added to H, relative to its diagonal, before it is factorised."""
 CLOSE = 0.7
@@ -382,11 +380,8 @@ class _Restricted:
             if left <= goal:
                 break
             self.sweeps += 50.0  # at least, without this:
-            for _ in range(max(2, FACTORISATIONS // max(1, int(np.count_nonzero(x))))):
-                reached = polish(H, g, x, self.l1, self.l2)
-                g = self.u + H @ (x - self.x)
-                if reached in (0.0, 1.0):
-                    break
+            polish(H, g, x, self.l1, self.l2)
+            g = self.u + H @ (x - self.x)
         return x
 
     # ---- the model by the columns ----
@@ -406,31 +401,35 @@ class _Restricted:
         return x
 
 
-def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> float:
-    """Towards the minimiser of the model on the support, as far as no sign changes; x in place.
+def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
+    """To the minimiser of the model on the support, dropping what would change its sign; in place.
 
-    Returns how far it went, in (0, 1], or 0 if x has not moved. Where H is singular on the support
-    (equal columns) a trace of its diagonal makes the step long along what H does not see: until a
-    coordinate is 0, which is right.
+    Returns whether x has moved. Where H is singular on the support (equal columns) a trace of its
+    diagonal makes the step long along what H does not see: until a coordinate is 0, which is right.
     """
     on = np.flatnonzero(((x != 0) | (l1 == 0)) & (H.diagonal() + l2 > 0))
     if on.size == 0:
-        return 0.0
+        return False
     M = H[on][:, on]
     M.flat[:: on.size + 1] += l2[on] + RIDGE * M.diagonal()
     here, limits = x[on], l1[on]
     r = -(g[on] + limits * np.sign(here) + l2[on] * here)
-    _, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
+    factor, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
     if info != 0 or not np.isfinite(step).all():
-        return 0.0
-    crossing = (limits > 0) & (here * (here + step) <= 0.0) & (step != 0)
-    ratios = np.divide(-here, step, out=np.full(on.size, np.inf), where=crossing)
-    alpha = min(1.0, float(ratios.min()))
-    fall = alpha * float(r @ step) - 0.5 * alpha * alpha * float(step @ (M @ step))
-    if not fall > 0.0:
-        return 0.0
-    x[on] = np.where(ratios <= alpha, 0.0, here + alpha * step)
-    return alpha
+        return False
+    new = here + step
+    if ((limits > 0) & (here * new <= 0.0) & (step != 0)).any():
+        from dualgap.kernels.coordinate import step_with_signs
+
+        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        new = here.copy()
+        step_with_signs(inverse, new, step, limits)
+    move = new - here
+    if not float(r @ move) - 0.5 * float(move @ (M @ move)) > 0.0:
+        return False
+    x[on] = new
+    return True
 
 
 def _cut(known: Model, at: Places) -> Model:

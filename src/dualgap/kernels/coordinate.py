@@ -62,6 +62,49 @@ def gram_sweeps(
 
 
 @kernel
+def step_with_signs(inverse: Floats, x: Floats, step: Floats, l1: Floats) -> int:
+    """Towards x + step, the minimiser of a quadratic; what would change its sign stops at 0.
+
+    ``inverse`` is that of the quadratic's matrix and is lost, as is ``step``; x is overwritten. At
+    each stop the rest of the way is that to the minimiser with this coordinate held at 0, whose
+    row and column leave the inverse. Returns the stops.
+    """
+    size = x.size
+    row = np.empty(size)
+    for stops in range(size):
+        share, k = 1.0, -1
+        for j in range(size):
+            if l1[j] > 0.0 and step[j] != 0.0 and x[j] * (x[j] + step[j]) <= 0.0:
+                ratio = -x[j] / step[j]
+                if k < 0 or ratio < share:
+                    share, k = ratio, j
+        if k < 0:
+            for j in range(size):
+                x[j] += step[j]
+            return stops
+        corner = inverse[k, k]
+        if not corner > 0.0:
+            return stops
+        for j in range(size):
+            x[j] += share * step[j]
+            step[j] *= 1.0 - share
+            row[j] = inverse[k, j]
+        x[k] = 0.0
+        scale = step[k] / corner
+        for i in range(size):
+            step[i] -= scale * row[i]
+            factor = row[i] / corner
+            if factor != 0.0:
+                for j in range(size):
+                    inverse[i, j] -= factor * row[j]
+        step[k] = 0.0
+        for j in range(size):
+            inverse[k, j] = 0.0
+            inverse[j, k] = 0.0
+    return size
+
+
+@kernel
 def dense_sweeps(
     T: Floats,
     w: Floats,

@@ -11,8 +11,6 @@ from dualgap.algorithms.working_set import polish
 
 ROUNDS = 30
 """Of descent and factorisation."""
-POLISHES = 10
-"""Factorisations in a row, each but the last of which drops a coordinate."""
 FIRST_SWEEPS = 5
 MOST_SWEEPS = 1000
 
@@ -38,11 +36,8 @@ def descend(
         _, left = gram_sweeps(H, g, t, l1, l2, sweeps, goal)
         if left <= goal or (enough is not None and enough(t, g)):
             break
-        for _ in range(POLISHES):
-            reached = polish(H, g, t, l1, l2)
-            g = u + H @ (t - x)
-            if reached in (0.0, 1.0):
-                break
+        polish(H, g, t, l1, l2)
+        g = u + H @ (t - x)
         if enough is not None and enough(t, g):
             break
         sweeps = min(4 * sweeps, MOST_SWEEPS)
