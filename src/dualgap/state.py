@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -29,6 +29,15 @@ class Incumbent:
     y: Array | None = None
     lowest: float = np.inf
     """The least P so far; of points that float64 cannot tell apart by it, x is the latest."""
+
+
+class Ahead(NamedTuple):
+    """v, y = phi'(v) and u = A'Qy of the next iteration, if it is made with this sigma."""
+
+    sigma: float
+    v: Array
+    y: Array
+    u: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +83,8 @@ class State:
         What the adaptation rule and the monitor remember.
     incumbent : Incumbent
         The best points so far.
+    ahead : Ahead or None
+        Dual-free batch methods: line 1 of the next iteration, where it came with z.
     change : Change or None
         The change of variables of a preconditioned run: x, u and the incumbent's x are in the new
         variables, ``change.to_user(x)`` is in the user's.
@@ -101,6 +112,7 @@ class State:
     xt: Array | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)
     incumbent: Incumbent = field(default_factory=Incumbent)
+    ahead: Ahead | None = None
     change: Change | None = None
 
     @property

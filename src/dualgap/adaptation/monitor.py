@@ -59,7 +59,7 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
     }
     new = replace(
         s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Delta=Delta, steps=steps,
-        primal=problem.primal(x, z), memory={**memory, **fresh},
+        primal=problem.primal(x, z), ahead=None, memory={**memory, **fresh},
     )  # fmt: skip
     from dualgap.adaptation._base import observed_gap
     from dualgap.algorithms._batch import with_dual

@@ -134,4 +134,4 @@ class ADFBPD(AdaBPD):
 
     def plain_step(self, problem: Problem, s: State) -> State:
         """The dual-free iteration without adaptation."""
-        return df_bpd_step(problem, s)
+        return df_bpd_step(problem, s, steps_may_change=(s.t + 1) % self.adapt.period == 0)

@@ -56,6 +56,11 @@ class Design(ABC):
     def rmatvec(self, r: Array) -> Array:
         """A' r; r may be a matrix, one column per product."""
 
+    @property
+    def reads_once(self) -> bool:
+        """Whether `sweep` takes one reading of the data and not two."""
+        return False
+
     def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
         """z = A x and A' r with r = between(rows, z[rows]): both products of H x, for one reading.
 

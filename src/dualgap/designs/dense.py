@@ -54,14 +54,23 @@ class DenseDesign(Design):
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
 
+    @property
+    def _rows_at_once(self) -> int:
+        """Of a block in `sweep`: larger than a core's own cache, for there are calls for each."""
+        return 4 * block_rows(self.shape[1])
+
+    @property
+    def reads_once(self) -> bool:
+        """Where rows are contiguous and there is more than the cache holds."""
+        return self._by_rows and self.shape[0] > self._rows_at_once >= LEAST_ROWS
+
     def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
-        """In one reading, where rows are contiguous and there is more than the cache holds."""
-        step = 2 * block_rows(self.shape[1])
-        if not self._by_rows or self.shape[0] <= step or step < LEAST_ROWS:
+        """In one reading, if it can be had."""
+        if not self.reads_once:
             return super().sweep(x, between)
         z = np.empty((self.shape[0], *x.shape[1:]))
         u = np.zeros((self.shape[1], *x.shape[1:]))
-        for rows, block in self.blocks(step):
+        for rows, block in self.blocks(self._rows_at_once):
             np.matmul(block, x, out=z[rows])
             r = between(rows, z[rows])
             u += (r.T @ block).T

@@ -50,6 +50,11 @@ class InterceptDesign(Design):
             return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
+    @property
+    def reads_once(self) -> bool:
+        """The base's."""
+        return self.base.reads_once
+
     def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
         """The base's, with the constant column."""
         c = self.scale * x[-1]

@@ -47,6 +47,11 @@ class ScaledDesign(Design):
         out = self.base.rmatvec(r)
         return per_row(self.factors, out) * out
 
+    @property
+    def reads_once(self) -> bool:
+        """The base's."""
+        return self.base.reads_once
+
     def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
         """The base's, between scalings."""
         z, u = self.base.sweep(per_row(self.factors, x) * x, between)
