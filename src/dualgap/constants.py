@@ -174,13 +174,20 @@ class Constants:
             )
         return Bound(self._spectrum[0], "exact", "eigenvalues of the Gram matrix")
 
-    def _lanczos(self, *, patient: bool) -> tuple[float, int]:
+    def weighted_Lam(self, weights: Array) -> tuple[float, int]:
+        """lambda_max(A' diag(weights) A) to about a percent, and the passes, which are not kept."""
+        ritz, steps = self._lanczos(patient=False, weights=weights)
+        self.passes -= steps
+        return 1.005 * ritz, steps
+
+    def _lanczos(self, *, patient: bool, weights: Array | None = None) -> tuple[float, int]:
         """Largest Ritz value of A'QA and the number of steps taken; all of them if ``patient``.
 
         No reorthogonalisation: lost orthogonality only repeats eigenvalues already found. Products
         are in units of the trace, so that no scale of the data over- or underflows.
         """
         unit = self.trace or 1.0
+        weights = self.q if weights is None else weights
         n, d = self.design.shape
         v = np.random.default_rng(20170806).standard_normal(d)
         v /= np.linalg.norm(v)
@@ -189,7 +196,7 @@ class Constants:
         off: list[float] = []
         ritz, calm = 0.0, 0
         while True:
-            w = self.design.rmatvec(self.q * self.design.matvec(v)) / unit - beta * previous
+            w = self.design.rmatvec(weights * self.design.matvec(v)) / unit - beta * previous
             self.passes += 1
             alpha = float(v @ w)
             w -= alpha * v

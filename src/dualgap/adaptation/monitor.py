@@ -49,16 +49,19 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
     last = rollbacks + 1 == GIVE_UP
     Delta = 0.0 if last else 0.1 * s.Delta
     boldness = 0.5 * float(memory.get("boldness", 1.0))
-    steps = algorithm.steps(problem, s.Lam, Delta, boldness)
+    local = memory.get("level", 0.0) > 0.0  # Lam was that of a region, see `algorithms._local`
+    Lam = problem.constants.Lam_estimate.value if local else s.Lam
+    steps = algorithm.steps(problem, Lam, Delta, boldness)
     fresh: dict[str, Any] = {
         "rollbacks": rollbacks + 1,
         "best_t": s.t,
         "boldness": boldness,
         "gap_then": None,
+        "level": 0.0,
         **place(problem, x, z),
     }
     new = replace(
-        s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Delta=Delta, steps=steps,
+        s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Lam=Lam, Delta=Delta, steps=steps,
         primal=problem.primal(x, z), ahead=None, memory={**memory, **fresh},
     )  # fmt: skip
     from dualgap.adaptation._base import observed_gap

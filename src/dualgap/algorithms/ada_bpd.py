@@ -21,6 +21,7 @@ from dualgap.adaptation import Curvature, Rule, as_rule, default_start
 from dualgap.adaptation.monitor import watch_progress
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, watch_Lam
+from dualgap.algorithms._local import is_local, localised, watch_local
 from dualgap.algorithms.bpd import bpd_step, data_strong_convexity, require_dual_prox
 from dualgap.algorithms.df_bpd import df_bpd_step
 from dualgap.problem import Problem
@@ -104,7 +105,8 @@ class AdaBPD(Algorithm):
     def step(self, problem: Problem, s: State) -> State:
         """One iteration, and every T-th time an adaptation."""
         # Alg. 2, lines 1-3
-        new = watch_Lam(self, problem, s, self.plain_step(problem, s))
+        watch = watch_local if is_local(s) else watch_Lam
+        new = watch(self, problem, s, self.plain_step(problem, s))
         new, tuning = watch_progress(self, problem, new)
         # Alg. 2, line 4
         if tuning and new.t % self.adapt.period == 0:
@@ -112,7 +114,12 @@ class AdaBPD(Algorithm):
             Delta = credible(problem, new, Delta)
             steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
             new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
+            new = self.after_tuning(problem, new)
         return new
+
+    def after_tuning(self, problem: Problem, s: State) -> State:
+        """What else is looked at every T iterations."""
+        return s
 
 
 @dataclass(frozen=True)
@@ -121,7 +128,17 @@ class ADFBPD(AdaBPD):
 
     The steps are the printed ones (k = 1): longer than the proof allows, and watched by the
     monitor; ``schedule="theorem"`` takes the proof's.
+
+    Parameters
+    ----------
+    adapt, mu, schedule
+        As in `AdaBPD`.
+    local : bool
+        Whether steps count on the curvature of the loss where the iterates are (`_local`); with
+        ``schedule="theorem"`` they never do.
     """
+
+    local: bool = True
 
     name: ClassVar[str] = "adf-bpd"
     dual_free: ClassVar[bool] = True
@@ -135,3 +152,8 @@ class ADFBPD(AdaBPD):
     def plain_step(self, problem: Problem, s: State) -> State:
         """The dual-free iteration without adaptation."""
         return df_bpd_step(problem, s, steps_may_change=(s.t + 1) % self.adapt.period == 0)
+
+    def after_tuning(self, problem: Problem, s: State) -> State:
+        """Longer steps, where the loss has become less curved."""
+        proved = self.schedule == "theorem"
+        return localised(self, problem, s) if self.local and not proved else s

@@ -57,6 +57,8 @@ class Contender:
             options["adapt"] = Robust(period=10, low=0.95, high=1.5)
         if self.algorithm in ORACLES:
             options["mu"] = mu
+        if self.algorithm == "adf-bpd":  # the paper's, whose steps rest on bounds
+            options["local"] = False
         algorithm = ALGORITHMS[self.algorithm](**options)
         if every_pass and isinstance(algorithm, Randomised):
             if not isinstance(algorithm, Snapshots):
