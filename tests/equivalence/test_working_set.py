@@ -289,3 +289,46 @@ def test_dense_columns_grow_in_the_order_of_their_coming(storage, fit_intercept)
     for columns, at in [*seen, (other, order[[0, 1, 2, 5]])]:
         assert np.array_equal(columns.at, at)
         assert np.array_equal(columns.T, full[:, at].T)
+
+
+def stepwise(M, r, x, l1):
+    """To the minimiser on the support, one factorisation for each coordinate that becomes 0."""
+    x, r, on = x.copy(), r.copy(), np.arange(x.size)
+    while True:
+        step = np.linalg.solve(M[np.ix_(on, on)], r[on])
+        here = x[on]
+        crossing = (l1[on] > 0) & (here * (here + step) <= 0.0)
+        if not crossing.any():
+            x[on] += step
+            return x
+        ratios = np.where(crossing, -here / step, np.inf)
+        k = int(ratios.argmin())
+        move = np.zeros_like(x)
+        move[on] = ratios[k] * step
+        x, r = x + move, r - M @ move
+        x[on[k]] = 0.0
+        on = np.delete(on, k)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_factorisation_follows_all_changes_of_sign(seed):
+    from dualgap.algorithms.working_set import RIDGE, polish
+
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 25))
+    B = rng.normal(size=(size + 5, size)) * rng.uniform(0.1, 3.0, size)
+    H = B.T @ B / len(B)
+    x = rng.normal(size=size) * (rng.random(size) < 0.8)
+    l1 = rng.uniform(0.0, 1.0, size) * (rng.random(size) < 0.9)
+    l2 = rng.uniform(0.0, 0.1, size)
+    g = rng.normal(size=size)
+    on = (x != 0) | (l1 == 0)
+    M = H + np.diag(l2 + RIDGE * np.diag(H))
+    r = -(g + l1 * np.sign(x) + l2 * x)
+    expected = x.copy()
+    if on.any():
+        expected[on] = stepwise(M[np.ix_(on, on)], r[on], x[on], l1[on])
+    moved = polish(H, g, x, l1, l2)
+    assert moved == on.any()
+    np.testing.assert_allclose(x, expected, atol=1e-8)
+    assert np.array_equal(x == 0, expected == 0)
