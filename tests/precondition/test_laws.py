@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.preconditioners import Diagonal, Rows, Whiten
+from dualgap.preconditioners import Diagonal, LowRank, Rows, Whiten
 from tests.precondition.cases import badly_scaled
 
-PRECONDITIONERS = [Diagonal(), Whiten(), Rows(), Rows(whiten=False)]
+PRECONDITIONERS = [Diagonal(), Whiten(), Rows(), Rows(whiten=False), LowRank(), LowRank(rank=3)]
 
 
 def problem(n, d, *, sparse=False, **options):

@@ -12,7 +12,7 @@ import dualgap
 from dualgap.preconditioners import Whiten
 from tests.precondition.cases import badly_scaled, labels
 
-NAMES = ("diagonal", "whiten", "rows")
+NAMES = ("diagonal", "whiten", "rows", "low-rank")
 
 
 def case(loss="squared", n=80, d=6, **options):
@@ -148,7 +148,7 @@ def test_data_of_zeros(precondition, algorithm):
 
 def test_refusals():
     problem = case(l1=0.1)
-    for precondition in ("whiten", "rows"):
+    for precondition in ("whiten", "rows", "low-rank"):
         with pytest.raises(ValueError, match=r"mixes the coordinates, and l1=0\.1"):
             problem.solve(precondition=precondition)
     with pytest.raises(ValueError, match=r"budget of 9\.31e-07 GiB.*precondition='diagonal'"):

@@ -18,6 +18,7 @@ from dualgap.designs._base import Design, block_rows
 from dualgap.designs.columns import Columns
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign
 
@@ -29,6 +30,7 @@ __all__ = [
     "DenseDesign",
     "Design",
     "InterceptDesign",
+    "RotatedDesign",
     "ScaledDesign",
     "SparseDesign",
     "as_design",

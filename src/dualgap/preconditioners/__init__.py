@@ -7,16 +7,20 @@ from dualgap._names import lookup
 from dualgap.algorithms import Algorithm, Newton
 from dualgap.preconditioners._base import Change, Preconditioner
 from dualgap.preconditioners.diagonal import Diagonal
+from dualgap.preconditioners.low_rank import LowRank
 from dualgap.preconditioners.rows import Rows
 from dualgap.preconditioners.whiten import Whiten
 from dualgap.problem import Problem
 
-PRECONDITIONERS: dict[str, type[Preconditioner]] = {c.name: c for c in (Diagonal, Whiten, Rows)}
+PRECONDITIONERS: dict[str, type[Preconditioner]] = {
+    c.name: c for c in (Diagonal, Whiten, Rows, LowRank)
+}
 
 __all__ = [
     "PRECONDITIONERS",
     "Change",
     "Diagonal",
+    "LowRank",
     "Preconditioner",
     "Rows",
     "Whiten",
