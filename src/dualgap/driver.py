@@ -77,7 +77,7 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         Force the theorems' step sizes with certified constants.
     precondition : str or Preconditioner
         A change of variables inside the run, which points, traces and certificates never see:
-        ``"diagonal"``, ``"whiten"``, ``"rows"``, or a value such as
+        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, or a value such as
         ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which leaves named
         algorithms as the paper has them.
     tol : float

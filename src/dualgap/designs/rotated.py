@@ -101,6 +101,11 @@ class RotatedDesign(Design):
             u = u - np.multiply.outer(self.means, total)
         return self.rotation.apply_transposed(u)
 
+    @property
+    def reads_once(self) -> bool:
+        """The base's."""
+        return self.base.reads_once
+
     def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
         """The base's, between rotations."""
         x = self.rotation.apply(x)
