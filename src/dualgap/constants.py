@@ -176,9 +176,14 @@ class Constants:
 
     def weighted_Lam(self, weights: Array) -> tuple[float, int]:
         """lambda_max(A' diag(weights) A) to about a percent, and the passes, which are not kept."""
-        ritz, steps = self._lanczos(patient=False, weights=weights)
-        self.passes -= steps
-        return 1.005 * ritz, steps
+        cost = self.gram_side
+        if cost <= LANCZOS_STEPS:
+            found = float(self.gram_eigenvalues(weights)[-1])
+        else:
+            ritz, cost = self._lanczos(patient=False, weights=weights)
+            found = 1.005 * ritz
+        self.passes -= cost
+        return found, cost
 
     def _lanczos(self, *, patient: bool, weights: Array | None = None) -> tuple[float, int]:
         """Largest Ritz value of A'QA and the number of steps taken; all of them if ``patient``.

@@ -135,7 +135,7 @@ class ADFBPD(AdaBPD):
         As in `AdaBPD`.
     local : bool
         Whether steps count on the curvature of the loss where the iterates are (`_local`); with
-        ``schedule="theorem"`` they never do.
+        the curvature rule only, and not with ``schedule="theorem"``.
     """
 
     local: bool = True
@@ -155,5 +155,5 @@ class ADFBPD(AdaBPD):
 
     def after_tuning(self, problem: Problem, s: State) -> State:
         """Longer steps, where the loss has become less curved."""
-        proved = self.schedule == "theorem"
-        return localised(self, problem, s) if self.local and not proved else s
+        may = self.local and self.schedule is None and isinstance(self.adapt, Curvature)
+        return localised(self, problem, s) if may else s
