@@ -11,6 +11,7 @@ TALL = RNG.standard_normal((1200, 5))
 WIDE = sp.random_array((1200, 6000), density=0.005, rng=RNG, format="csr")
 SIGNS = np.where(RNG.random(1200) < 0.5, 1.0, -1.0)
 CLASSES = np.arange(1200) % 3
+LONG = RNG.standard_normal((60, 2000)) / np.sqrt(2000)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,8 @@ CLASSES = np.arange(1200) % 3
         (WIDE, SIGNS, {"loss": "logistic", "l2": 1e-6}, "newton"),  # kappa is above n
         (WIDE, SIGNS, {"loss": "logistic", "l2": 1e-2, "fit_intercept": True}, "newton"),
         (WIDE, SIGNS, {"l2": 1e-2}, "newton"),
+        (LONG, SIGNS[:60], {"loss": "logistic", "l2": 0.1}, "sdca"),
+        (LONG, SIGNS[:60], {"loss": "logistic", "l2": 1e-3}, "newton"),  # kappa is above n/3
         (TALL, SIGNS, {"loss": "logistic", "l1": 0.1}, "working-set"),
         (TALL, SIGNS, {"l1": 0.1, "l2": 0.1}, "working-set"),
         (TALL, CLASSES, {"loss": "multinomial", "l2": 0.1}, "newton"),
