@@ -188,6 +188,8 @@ class Constants:
     def _lanczos(self, *, patient: bool, weights: Array | None = None) -> tuple[float, int]:
         """Largest Ritz value of A'QA and the number of steps taken; all of them if ``patient``.
 
+        ``weights`` stand in for q.
+
         No reorthogonalisation: lost orthogonality only repeats eigenvalues already found. Products
         are in units of the trace, so that no scale of the data over- or underflows.
         """

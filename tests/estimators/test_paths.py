@@ -88,6 +88,8 @@ def test_given_lambdas_are_sorted_and_0_is_allowed():
         ({"x0": np.zeros(6)}, "x0 belongs to one solve"),
         ({"penalty_weights": [0, 1, 1, 1, 1, 1]}, "penalty_weights leave a column free"),
         ({"tol": -1.0}, "tol must be more than 0"),
+        ({"max_passes": "many"}, "max_passes"),
+        ({"random_state": -1}, "random_state must not be negative"),
     ],
 )
 def test_bad_arguments(options, message):
@@ -237,3 +239,25 @@ def test_other_paths_are_walked_by_solves(loss):
     ):
         assert not _gram.pays(problem, strengths)
         assert not _newton.pays(problem, strengths)
+
+
+def test_a_hessian_that_would_cost_too_much_leaves_nothing_behind(monkeypatch):
+    """The set of coordinates changes, its H is not formed: the next point must not mix the two."""
+    from dualgap.paths import _newton
+
+    b = np.sign(WIDE_Y)
+    options = {"loss": "logistic", "lambdas": 12, "l1_ratio": 1.0, "fit_intercept": True}
+    expected = dualgap.path(WIDE, b, **options)
+    renew = _newton._Descent.renew
+    asked = []
+
+    def sometimes(self, *arguments):
+        asked.append(None)
+        monkeypatch.setattr(_newton, "DEAR", -1.0 if len(asked) % 2 == 0 else 20.0)
+        return renew(self, *arguments)
+
+    monkeypatch.setattr(_newton._Descent, "renew", sometimes)
+    path = dualgap.path(WIDE, b, **options)
+    assert len(asked) > 3
+    assert path.converged
+    np.testing.assert_allclose(path.x, expected.x, atol=1e-2)

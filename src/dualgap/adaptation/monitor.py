@@ -49,15 +49,16 @@ def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[St
     last = rollbacks + 1 == GIVE_UP
     Delta = 0.0 if last else 0.1 * s.Delta
     boldness = 0.5 * float(memory.get("boldness", 1.0))
-    local = memory.get("level", 0.0) > 0.0  # Lam was that of a region, see `algorithms._local`
-    Lam = problem.constants.Lam_estimate.value if local else s.Lam
+    from dualgap.algorithms._local import taken_back
+
+    Lam, forgotten = taken_back(problem, s)
     steps = algorithm.steps(problem, Lam, Delta, boldness)
     fresh: dict[str, Any] = {
         "rollbacks": rollbacks + 1,
         "best_t": s.t,
         "boldness": boldness,
         "gap_then": None,
-        "level": 0.0,
+        **forgotten,
         **place(problem, x, z),
     }
     new = replace(

@@ -25,6 +25,8 @@ LESS = 0.5
 """Of the mean of phi'' when Lam was last found: with less, it is found anew."""
 MARGIN = 1.2
 """phi'' is another at the next iterates."""
+NEVER = 0.0
+"""A level below which none falls: Lam is not found anew any more."""
 
 
 def is_local(s: State) -> bool:
@@ -46,6 +48,12 @@ def localised(algorithm: Algorithm, problem: Problem, s: State) -> State:
     memory = {**s.memory, "level": level}
     s = replace(s, memory=memory, check_passes=s.check_passes + cost)
     return _with_Lam(algorithm, problem, s, found) if 0.0 < found < s.Lam else s
+
+
+def taken_back(problem: Problem, s: State) -> tuple[float, dict[str, float]]:
+    """The Lam to go on with after a roll-back, and what to remember: the bound, for good."""
+    Lam = problem.constants.Lam_estimate.value if is_local(s) else s.Lam
+    return Lam, {"level": NEVER}
 
 
 def watch_local(algorithm: Algorithm, problem: Problem, old: State, s: State) -> State:

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg.lapack
 
 from dualgap._types import Array, Places
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import EPS, conjugate_at
+from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.algorithms._randomised import require_kernel
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
@@ -57,10 +57,6 @@ ENOUGH_BY_COLUMNS = 1e-1
 """The same where a sweep costs as much as the columns it reads."""
 MOST_SWEEPS = 50.0
 """Sweeps over the columns in one Newton step, where no H is to be formed."""
-FREE = 500_000
-"""Entries of H that sweeps read in the time that one factorisation of nothing takes."""
-RIDGE = 1e-11
-"""Added to H, relative to its diagonal, before it is factorised."""
 CLOSE = 0.7
 """Of l1: a coordinate of an earlier set whose gradient is less, and which is 0, does not matter;"""
 TOO_MANY = 2
@@ -265,11 +261,7 @@ class _Restricted:
 
     def _own_gain(self, h: Array) -> float:
         """The largest (h_j + l2_j) step_j^2 on the set."""
-        total = h + self.l2
-        v = h * self.x - self.u
-        v -= np.clip(v, -self.l1, self.l1)
-        step = np.divide(v, total, out=self.x.copy(), where=total > 0) - self.x
-        return float(np.max(total * step * step, initial=0.0))
+        return largest_gain(h, self.u, self.x, self.l1, self.l2)
 
     # ---- one step ----
 
@@ -366,22 +358,10 @@ class _Restricted:
 
     def _by_gram(self, accuracy: float) -> Array:
         """Minimise the model: sweeps, and now and then a factorisation on the support."""
-        from dualgap.kernels.coordinate import gram_sweeps
-
         assert self.model is not None
-        H, x, g = self.model.H, self.x.copy(), self.u.copy()
+        H = self.model.H
         goal = max(accuracy * self._own_gain(np.diag(H)), ENOUGH * self.outside)
-        self.sweeps = 0.0
-        for _ in range(50):
-            support = int(np.count_nonzero(x))
-            most = 10 + support // 20 + FREE // (H.shape[0] * max(1, support))
-            sweeps, left = gram_sweeps(H, g, x, self.l1, self.l2, most, goal)
-            self.sweeps += sweeps
-            if left <= goal:
-                break
-            self.sweeps += 50.0  # at least, without this:
-            polish(H, g, x, self.l1, self.l2)
-            g = self.u + H @ (x - self.x)
+        x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, goal)
         return x
 
     # ---- the model by the columns ----
@@ -399,37 +379,6 @@ class _Restricted:
         self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
         return x
-
-
-def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
-    """To the minimiser of the model on the support, dropping what would change its sign; in place.
-
-    Returns whether x has moved. Where H is singular on the support (equal columns) a trace of its
-    diagonal makes the step long along what H does not see: until a coordinate is 0, which is right.
-    """
-    on = np.flatnonzero(((x != 0) | (l1 == 0)) & (H.diagonal() + l2 > 0))
-    if on.size == 0:
-        return False
-    M = H[on][:, on]
-    M.flat[:: on.size + 1] += l2[on] + RIDGE * M.diagonal()
-    here, limits = x[on], l1[on]
-    r = -(g[on] + limits * np.sign(here) + l2[on] * here)
-    factor, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
-    if info != 0 or not np.isfinite(step).all():
-        return False
-    new = here + step
-    if ((limits > 0) & (here * new <= 0.0) & (step != 0)).any():
-        from dualgap.kernels.coordinate import step_with_signs
-
-        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        new = here.copy()
-        step_with_signs(inverse, new, step, limits)
-    move = new - here
-    if not float(r @ move) - 0.5 * float(move @ (M @ move)) > 0.0:
-        return False
-    x[on] = new
-    return True
 
 
 def _cut(known: Model, at: Places) -> Model:

@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.algorithms._gram_descent import descend
 from dualgap.algorithms.working_set import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
-from dualgap.paths._descent import descend
 from dualgap.problem import Problem
 
 FEWEST = 4
@@ -119,7 +119,7 @@ class _Columns:
         u = self.G @ self.x - self.v
         if enough(self.x, u):
             return self.x
-        return descend(self.G, u, self.x, l1, l2, 0.0, enough)
+        return descend(self.G, u, self.x, l1, l2, 0.0, enough)[0]
 
     def _values(self, x: Array, u: Array, l1: Array, l2: Array) -> tuple[float, float]:
         """P, and the gap at y = t (Ax - b): (1 - t)^2 |Ax - b|^2/2 + g(x) + g*(-tu) + t u'x."""

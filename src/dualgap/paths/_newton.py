@@ -23,12 +23,12 @@ from dualgap import factorised
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms._curvature import curvature, is_smooth
+from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.algorithms.working_set import ALL, GRAM_SIDE
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._ahead import Stop
-from dualgap.paths._descent import descend, largest_gain
 from dualgap.paths._gram import CALLS, FEWEST, spared
 from dualgap.problem import Problem
 
@@ -90,9 +90,14 @@ class Tracker:
         self.failures = 0
         self.model: _Factor | _Descent | None = None
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether nothing is tried any more."""
+        return self.failures >= FAILURES
+
     def find(self, problem: Problem, x: Array, z: Array) -> Found | None:
         """The point, from x and z = A x nearby; None where it is given up."""
-        if self.failures >= FAILURES:
+        if self.gave_up:
             return None
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             found = self._find(problem, x, z)
@@ -127,7 +132,7 @@ class Tracker:
             before = gap
             d = model.step(problem, x, u)
             x, z = x + d, z + problem.design.matvec(d)
-            passes += 1.0
+            passes += 1.0 + model.passes
         return None
 
 
@@ -173,6 +178,8 @@ class _Factor:
         self.factor: factorised.HessianFactor | None = None
         self.price = 0.0
         """Of a new H, in steps."""
+        self.passes = 0.0
+        """Over the data, of a solve with the factor."""
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether there is a factor."""
@@ -192,7 +199,7 @@ class _Factor:
         work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
         if self.factor.outer is None:
             work += problem.design.gram_multiplications(True)
-        self.price = _in_steps(problem, work)
+        self.price, self.passes = _in_steps(problem, work), self.factor.passes
         return True
 
     def step(self, problem: Problem, x: Array, u: Array) -> Array:
@@ -207,7 +214,7 @@ class _Descent:
     def __init__(self) -> None:
         self.H: Array | None = None
         self.inside = np.empty(0, dtype=bool)
-        self.price = 0.0
+        self.price = self.passes = 0.0
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether H is known, and S has all that it should have by now."""
@@ -224,6 +231,7 @@ class _Descent:
         matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
         if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
             matters[:] = True
+        self.H = None  # nothing is left that does not fit the new S
         self.at, self.inside = np.flatnonzero(matters), matters
         if self.at.size > GRAM_SIDE:
             return False
@@ -242,5 +250,5 @@ class _Descent:
         l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
         goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
         d = np.zeros_like(x)
-        d[at] = descend(self.H, u[at], x[at], l1, l2, goal) - x[at]
+        d[at] = descend(self.H, u[at], x[at], l1, l2, goal)[0] - x[at]
         return d

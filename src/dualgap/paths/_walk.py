@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.certificate import Certificate
@@ -53,20 +54,18 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
         What `Problem.solve` takes. ``x0`` (with the intercept) and ``y0`` start the first.
     """
     tol = check.real("tol", options.get("tol", 1e-6), low=0.0, strict=True)
-    ours = _left_to_us(options, tol)
+    passes = given.limit("max_passes", options.get("max_passes", np.inf))
+    given.check_random_state(options.get("random_state"))
+    ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, options)
     tracker = _newton.Tracker(tol) if ours and _newton.pays(problem, strengths) else None
     return _walk(problem, strengths, tracker, options)
 
 
-def _left_to_us(options: dict[str, Any], tol: float) -> bool:
-    return (
-        options.keys() <= PLAIN
-        and options.get("algorithm", "auto") == "auto"
-        and options.get("max_passes", np.inf) >= _newton.MOST
-        and tol >= LEAST_TOL
-    )
+def _left_to_us(options: dict[str, Any]) -> bool:
+    """Whether nothing is asked for but answers."""
+    return options.keys() <= PLAIN and options.get("algorithm", "auto") == "auto"
 
 
 def _walk(
@@ -94,7 +93,7 @@ def _walk(
             raise KeyboardInterrupt
         start = {"earlier": result.state}
         x = problem.joined(result.x, result.intercept)
-        z = None if tracker is None else problem.predict(x)
+        z = None if tracker is None or tracker.gave_up else problem.predict(x)
         behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, z)]
         yield _point(result)
 
