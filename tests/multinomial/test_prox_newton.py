@@ -68,3 +68,34 @@ def test_a_state_goes_on_bitwise(cut):
     part = problem.solve(algorithm="prox-newton", tol=1e-9, max_passes=cut)
     rest = problem.solve(algorithm="prox-newton", tol=1e-9, state=part.state)
     assert (rest.x == whole.x).all() and rest.state.t == whole.state.t
+
+
+def collinear(l1=1e-3, l2=0.0):
+    """Columns that are sums and copies of each other."""
+    rng = np.random.default_rng(7)
+    A = rng.standard_normal((200, 12))
+    b = np.argmax(A[:, :4] + rng.gumbel(size=(200, 4)), axis=1)
+    A = np.hstack([A, A[:, :6] + A[:, 6:], A[:, :5]])
+    return dualgap.Problem(A, b, loss="multinomial", l1=l1, l2=l2, fit_intercept=True)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-4])
+def test_collinear_columns(l2):
+    problem = collinear(l2=l2)
+    ours = problem.solve(algorithm="prox-newton", tol=1e-9)
+    assert ours.status.converged and ours.state.t <= 12
+    assert ours.state.memory["whole"]
+    other = problem.solve(algorithm="adf-bpd", tol=1e-5, max_passes=20000)
+    assert other.status.converged
+    assert ours.certificate.primal <= other.certificate.primal
+    assert ours.certificate.primal >= other.certificate.dual
+
+
+@pytest.mark.parametrize("cut", [15, 25, 33])
+def test_the_whole_of_h_goes_on_bitwise(cut):
+    problem = collinear()
+    whole = problem.solve(algorithm="prox-newton", tol=1e-9)
+    part = problem.solve(algorithm="prox-newton", tol=1e-9, max_passes=cut)
+    rest = problem.solve(algorithm="prox-newton", tol=1e-9, state=part.state)
+    assert part.state.t < whole.state.t
+    assert (rest.x == whole.x).all() and rest.state.t == whole.state.t

@@ -1,59 +1,55 @@
 """Newton on the nonzero coordinates: for l1 with several predictions a row (multinomial).
 
-    1.  s = sign(x_j), or minus that of grad_j where x_j = 0 and |grad_j| > l1_j; else j is left out
-    2.  H_FF d = -(grad + l1 s)_F   over the coordinates F that are left, by conjugate gradients
-    3.  x+ = x + t d, coordinates that change their sign set to 0; t from a line search on P
-    4.  each row x_j of x+ less the c that makes g(x_j - c) smallest
+    1.  x = argmin_t  grad_f'(t - x) + (1/2)(t - x)'G(t - x) + g(t)   where G is at hand and P falls
+    2.  s = sign(x_j), or minus that of grad_j where x_j = 0 and |grad_j| > l1_j; else j is left out
+    3.  H_FF d = -(grad + l1 s)_F   over the coordinates F that are left, by conjugate gradients
+    4.  x+ = x + t d, coordinates that change their sign set to 0; t from a line search on P
+    5.  each row x_j of x+ less the c that makes g(x_j - c) smallest
+    6.  or x+ = x + t d, x + d the minimiser of g and of a model with the whole of H, then line 5
+
+G is H without its ties between classes (`_class_blocks`): line 1 is coordinate descent on one Gram
+matrix for each class. It finds the signs in a few steps, and line 3, for which G is the
+preconditioner, knows the ties. Before G has been worth its price the preconditioner is the diagonal
+of H, and coordinates enter a few at a time.
 
 On the orthant of s the objective is smooth, so these are Newton's steps there, and the projection
-of line 3 is how coordinates leave (Schmidt, 2010, on projected scaled subgradients), or, where that
-spoils the step, the first one to reach 0 is where it ends. They enter a few at a time. Line 4: the
-loss does not change if all classes move together, so only g can say where, and it says so in closed
-form; without it H_FF is singular. Once the support is found the convergence is that of Newton.
+of line 4 is how coordinates leave (Schmidt, 2010, on projected scaled subgradients), or, where that
+spoils the step, the first one to reach 0 is where it ends. Line 5: the loss does not change if all
+classes move together, so only g can say where, and it says so in closed form; without it H_FF is
+singular. Once the support is found the convergence is that of Newton.
 
-The conjugate gradients are preconditioned by the diagonal of H, or, once they have cost as many
-passes as that takes, by its blocks of one class each, A' diag(q p_k (1 - p_k)) A + l2, which know
-how columns are correlated. phi'' is raised by a share of its bound where full steps overshoot, as
-in `newton`. Where no step will do, a proximal gradient step in the metric of the diagonal of H is
-taken instead: that one always gets somewhere.
+Where columns are nearly collinear line 3 goes far, through many zeros, and line 4 is held up by
+them. Once such steps have cost as many passes as H does, line 6 takes their place if H is not too
+large: coordinate descent and factorisations on the support know what to do at a zero.
+
+phi'' is raised by a share of its bound where full steps overshoot, as in `newton`. Where no step
+will do, a proximal gradient step in the metric of the diagonal of H is taken instead: that one
+always gets somewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dualgap._arrays import dot, per_row
-from dualgap._types import Array, Mask
+from dualgap._arrays import dot
+from dualgap._types import Array
+from dualgap.algorithms import _class_blocks as blocks
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import first_state, with_dual
-from dualgap.algorithms._curvature import (
-    curvature,
-    curvature_map,
-    mean_curvature,
-    next_damping,
-)
+from dualgap.algorithms._curvature import curvature, mean_curvature, next_damping
+from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.algorithms._newton_system import AT_ONCE
-from dualgap.designs._base import BLAS3_GAIN
-from dualgap.factorised import cholesky, cholesky_solve, weighted_gram
+from dualgap.algorithms._orthant import Orthant
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State, replace
 
-FORCING = 1e-3
-"""The residual of line 2, squared and in the norm of its preconditioner, falls to this share."""
-ENTERS = 0.7
-"""A coordinate at 0 is let in if it promises this share of what the best one does,"""
-GROWTH = 0.3
-"""and at most so many, as a share of those that are not 0."""
-MOST_PRODUCTS = 100
-"""With H, for one system."""
-LARGEST_SIDE = 1024
-"""Of a block."""
+DESCENT = 10.0
+"""Passes that line 1 may cost."""
 
 
 @dataclass(frozen=True)
@@ -76,143 +72,121 @@ class ProxNewton(Algorithm):
         hess = curvature(problem, s.z, s.y)
         level = mean_curvature(problem, hess)
         memory = {"hess": hess, "damping": 0.0, "level": level, "spent": 0.0, "blocks": None,
-                  "bound": 1.0}  # fmt: skip
+                  "bound": 1.0, "idle": 0, "pause": 0,
+                  "whole": False, "blocked": 0.0}  # fmt: skip
         return Start(replace(s, memory=memory))
 
     def step(self, problem: Problem, s: State) -> State:
-        """Lines 1 to 4."""
+        """Lines 1 to 5, or 6."""
+        if s.memory["whole"]:
+            return _whole_step(problem, s)
         memory = dict(s.memory)
-        price = _price(problem)
-        if memory["spent"] >= price or price <= AT_ONCE:
-            memory["blocks"], memory["spent"] = _blocks(problem, s), 0.0
-        orthant = _Orthant(problem, replace(s, memory=memory))
+        price = blocks.price(problem)
+        if memory["spent"] >= price or (memory["blocks"] is None and price <= AT_ONCE):
+            made = blocks.class_blocks(problem, memory["hess"], memory["damping"])
+            memory["blocks"], memory["spent"] = made, 0.0
+        before = s = replace(s, memory=memory)
+        if memory["blocks"] is not None and memory["idle"] == 0:
+            s = _class_by_class(problem, s)
+            memory = dict(s.memory)
+        orthant = Orthant(problem, s)
         d, gain, products = orthant.newton_direction()
         t, x, z, primal, tried, first = orthant.search(d)
         if t == 0.0:
             x, z, primal, memory["bound"], more = orthant.gradient_step(memory["bound"])
             tried += more
-        if problem.loss.is_vector:
-            x, z, primal = _centred(problem, x, z, primal)
         memory["spent"] += products
-        y = problem.loss.grad(z, problem.b)
-        memory["hess"] = curvature(problem, z, y)
-        memory["level"] = mean_curvature(problem, memory["hess"])
+        passes = products + 0.5 * tried + 0.5
+        if t < 1.0:
+            memory["blocked"] += s.passes - before.passes + passes
+            memory["whole"] = memory["blocked"] > blocks.whole_price(problem)
+        if memory["idle"] > 0:
+            memory["idle"] -= 1
+        elif s is not before:
+            # Line 1 against the others, by what a pass of them gains.
+            ours = (before.primal - s.primal) * passes
+            theirs = (s.primal - primal) * (s.passes - before.passes)
+            memory["pause"] = 0 if ours >= theirs else 2 * memory["pause"] + 1
+            memory["idle"] = memory["pause"]
         stretch = 1.0 if t >= first else t  # a step that ends at a zero is not for want of damping
-        memory["damping"] = next_damping(
-            problem, s.memory["damping"], gain, stretch, s.primal - primal, memory["level"]
-        )
-        new = replace(
-            s, t=s.t + 1, passes=s.passes + products + 0.5 * tried + 0.5, x=x, z=z, zt=z, y=y,
-            u=problem.adjoint(y), primal=primal, memory=memory,
-        )  # fmt: skip
-        return with_dual(problem, new)
+        return _moved(problem, s, memory, x, z, primal, (gain, stretch), passes)
 
 
-class _Orthant:
-    """The orthant of line 1: P is smooth on it."""
+def _whole_step(problem: Problem, s: State) -> State:
+    """Line 6; back to the others where no t will do."""
+    g, memory = problem.regularizer, dict(s.memory)
+    H = blocks.whole_hessian(problem, memory["hess"], memory["damping"])
+    parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
+    u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
+    goal = blocks.EXACT * largest_gain(H.diagonal(), u, start, l1, l2)
+    step = descend(H, u, start, l1, l2, goal)[0] - start
+    d = step.reshape(s.x.T.shape).T
+    slope, least = dot(s.u, d), g.value(s.x)
+    gain = least - g.value(s.x + d) - slope - 0.5 * dot(step, H @ step)
+    end = problem.predict(s.x + d)
+    for t in 0.5 ** np.arange(40.0):
+        x, z = s.x + t * d, end if t == 1.0 else s.z + t * (end - s.z)
+        primal = problem.primal(x, z)
+        promised = t * slope + g.value(x) - least
+        if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal):
+            break
+    else:
+        t, x, z, primal = 0.0, s.x, s.z, s.primal
+        memory["whole"], memory["blocked"] = False, 0.0
+    spent = blocks.whole_price(problem) + 1.0
+    return _moved(problem, s, memory, x, z, primal, (gain, float(t)), spent)
 
-    def __init__(self, problem: Problem, s: State) -> None:
-        self.problem, self.s = problem, s
-        g = problem.regularizer
-        self.l1, self.l2 = np.broadcast_to(g.l1, s.x.shape), g.l2
-        self.grad = s.u + self.l2 * s.x
-        diagonal = per_row(problem.column_norms**2, s.x) * s.memory["level"] + self.l2
-        self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        # What a step of the one coordinate alone would gain, as a square root.
-        lures = np.maximum(np.abs(self.grad) - self.l1, 0.0) / np.sqrt(self.diagonal)
-        lures = np.where(s.x == 0.0, lures, 0.0)
-        enter = (lures > 0.0) & (lures >= _threshold(lures, s.x))
-        inward = np.where(enter, -np.sign(self.grad), 0.0)
-        self.signs = np.where(s.x != 0.0, np.sign(s.x), inward)
-        self.free: Mask = (self.signs != 0.0) | (self.l1 == 0.0)
-        self.slope = np.where(self.free, self.grad + self.l1 * self.signs, 0.0)
-        self.precondition = self._preconditioner(s.memory["blocks"])
 
-    def _preconditioner(self, blocks: Array | None) -> Callable[[Array], Array]:
-        if blocks is None:
-            return lambda r: np.asarray(r / self.diagonal)
-        places = [np.flatnonzero(column) for column in self.free.reshape(len(self.free), -1).T]
-        factors = [
-            cholesky(G[np.ix_(at, at)]) if at.size else None
-            for at, G in zip(places, blocks, strict=True)
-        ]
+def _moved(
+    problem: Problem,
+    s: State,
+    memory: dict[str, Any],
+    x: Array,
+    z: Array,
+    primal: float,
+    model: tuple[float, float],
+    passes: float,
+) -> State:
+    """Line 5, and what belongs to the new x; ``model`` is what H promised, and t."""
+    if problem.loss.is_vector:
+        x, z, primal = _centred(problem, x, z, primal)
+    y = problem.loss.grad(z, problem.b)
+    memory["hess"] = curvature(problem, z, y)
+    memory["level"] = mean_curvature(problem, memory["hess"])
+    fallen = s.primal - primal
+    damping = next_damping(problem, memory["damping"], *model, fallen, memory["level"])
+    memory["damping"] = damping
+    new = replace(
+        s, t=s.t + 1, passes=s.passes + passes, x=x, z=z, zt=z, y=y, u=problem.adjoint(y),
+        primal=primal, memory=memory,
+    )  # fmt: skip
+    return with_dual(problem, new)
 
-        def solve(r: Array) -> Array:
-            out = np.zeros_like(r)
-            columns, into = r.reshape(len(r), -1), out.reshape(len(r), -1)
-            for k, (at, factor) in enumerate(zip(places, factors, strict=True)):
-                if factor is not None:
-                    into[at, k] = cholesky_solve(factor, columns[at, k])
-            return out
 
-        return solve
-
-    def newton_direction(self) -> tuple[Array, float, float]:
-        """Line 2: d, what the model gains by it, and the products it took."""
-        design, q = self.problem.design, self.problem.q
-        apply = curvature_map(self.problem, self.s.memory["hess"], self.s.memory["damping"])
-        d, r = np.zeros_like(self.slope), -self.slope
-        p = self.precondition(r)
-        rho = first = dot(r, p)
-        gain, count = 0.0, 0
-        while rho > FORCING * first and count < MOST_PRODUCTS:
-            Hp = design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))[1]
-            Hp = np.where(self.free, Hp + self.l2 * p, 0.0)
-            count += 1
-            bend = dot(p, Hp)
-            if not bend > 0.0:  # a flat direction, or the end of precision
-                break
-            a = rho / bend
-            d, r = d + a * p, r - a * Hp
-            gain += 0.5 * a * rho
-            search = self.precondition(r)
-            rho, before = dot(r, search), rho
-            p = search + (rho / before) * p
-        if d.ndim == 2:  # what moves all classes alike and is not penalised is nothing but rounding
-            d -= np.where((self.l1 == 0.0) & (self.l2 == 0.0), d.mean(axis=1, keepdims=True), 0.0)
-        return d, gain, float(count)
-
-    def search(self, d: Array) -> tuple[float, Array, Array, float, int, float]:
-        """Line 3: t (0 if none will do), x+, A x+, P there, products it took, the first zero."""
-        s, problem = self.s, self.problem
-        crossing = (self.l1 > 0.0) & (s.x * (s.x + d) < 0.0)
-        first = float(np.min(-s.x[crossing] / d[crossing], initial=1.0))
-        ladder = [1.0, 0.5, 0.25, *(min(first, 0.25) * 0.25**k for k in range(4))]
-        for tried, t in enumerate(ladder, start=1):
-            x = s.x + t * d
-            x = np.where((self.l1 > 0.0) & (np.sign(x) != self.signs), 0.0, x)
-            if t == first:  # to 0, whatever the rounding
-                x[crossing & (np.abs(x) <= 1e-15 * np.abs(s.x))] = 0.0
-            z = problem.predict(x)
-            primal = problem.primal(x, z)
-            promised = dot(self.slope, x - s.x)
-            if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal) and promised <= 0.0:
-                return t, x, z, primal, tried, first
-        return 0.0, s.x, s.z, s.primal, len(ladder), first
-
-    def gradient_step(self, bound: float) -> tuple[Array, Array, float, float, int]:
-        """x+ = prox of g in the metric L diag(H), with an L that majorises."""
-        s, problem, tried = self.s, self.problem, 0
-        L = max(0.5 * bound, 1e-3)
-        metric = self.diagonal
-        while True:
-            v = s.x - self.grad / (L * metric)
-            x = np.sign(v) * np.maximum(np.abs(v) - self.l1 / (L * metric), 0.0)
-            z = problem.predict(x)
-            primal = problem.primal(x, z)
-            tried += 1
-            dx = x - s.x
-            model = dot(self.grad, dx) + 0.5 * L * dot(metric * dx, dx)
-            model += float(np.sum(self.l1 * (np.abs(x) - np.abs(s.x))))
-            if primal <= s.primal + model + 1e-14 * abs(s.primal):
-                return x, z, primal, L, tried
-            if L > 1e12:  # the end of precision
-                return s.x, s.z, s.primal, bound, tried
-            L *= 2.0
+def _class_by_class(problem: Problem, s: State) -> State:
+    """Line 1, with G or, if P does not fall, with more of it: 2 G is above H here."""
+    g, memory, passes = problem.regularizer, dict(s.memory), s.passes
+    l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
+    one_pass = 2.0 * problem.design.nonzeros * len(memory["blocks"])
+    for share in (1.0, 2.0, 4.0):
+        G = share * memory["blocks"]
+        x, work = blocks.descent(G, s.u, s.x, l1, l2, most=DESCENT * one_pass)
+        z = problem.predict(x)
+        primal = problem.primal(x, z)
+        passes += 0.5 + work / one_pass
+        if primal < s.primal:
+            y = problem.loss.grad(z, problem.b)
+            memory["hess"] = curvature(problem, z, y)
+            memory["level"] = mean_curvature(problem, memory["hess"])
+            return replace(
+                s, x=x, z=z, zt=z, y=y, u=problem.adjoint(y), primal=primal, memory=memory,
+                passes=passes + 0.5,
+            )  # fmt: skip
+    return replace(s, passes=passes)
 
 
 def _centred(problem: Problem, x: Array, z: Array, primal: float) -> tuple[Array, Array, float]:
-    """Line 4; z moves with x, all classes alike."""
+    """Line 5; z moves with x, all classes alike."""
     g = problem.regularizer
     c = np.where((g.l1 > 0.0) | (g.l2 > 0.0), best_shifts(x, g.l1, g.l2), 0.0)
     shifted = x - c
@@ -241,31 +215,3 @@ def best_shifts(x: Array, l1: Array, l2: Array) -> Array:
     # Falling slope on the left of the point: it is the minimiser. Else the zero lies before it.
     back = np.divide(left, K * l2, out=np.zeros_like(left), where=(l2 > 0.0) & (left > 0.0))
     return np.asarray(at - back)
-
-
-def _threshold(lures: Array, x: Array) -> float:
-    """What a coordinate at 0 must promise to be let in: columns that are alike come in turn."""
-    most = max(1, int(GROWTH * np.count_nonzero(x)))
-    ranked = np.sort(lures, axis=None)
-    last = float(ranked[-most]) if most < ranked.size else 0.0
-    return max(ENTERS * float(ranked[-1]), last)
-
-
-def _price(problem: Problem) -> float:
-    """What the blocks cost, in passes."""
-    d = problem.shape[0]
-    if problem.design.shape[1] > LARGEST_SIDE:
-        return np.inf
-    work = problem.design.gram_multiplications(True) + d**3 / 3.0 / BLAS3_GAIN
-    return float(work / (2.0 * problem.design.nonzeros))
-
-
-def _blocks(problem: Problem, s: State) -> Array:
-    """A' diag(q (p_k (1 - p_k) + m/gamma)) A + diag(l2) for each class k."""
-    least = s.memory["damping"] / problem.loss.gamma
-    hess = s.memory["hess"]
-    diagonals = hess[:, None] if hess.ndim == 1 else hess * (1.0 - hess)
-    out = np.stack([weighted_gram(problem.design, problem.q * (w + least)) for w in diagonals.T])
-    at = np.arange(out.shape[1])
-    out[:, at, at] += problem.regularizer.l2.reshape(-1)
-    return out
