@@ -332,3 +332,69 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
     assert moved == on.any()
     np.testing.assert_allclose(x, expected, atol=1e-8)
     assert np.array_equal(x == 0, expected == 0)
+
+
+# ---- small sparse data: H of all coordinates ----
+
+
+@pytest.fixture
+def small_sets(monkeypatch):
+    """Few coordinates at a time, so that there are several sets."""
+    for name, value in {"FIRST": 2, "FIRST_OF_WHOLE": 3, "ALL": 0}.items():
+        monkeypatch.setattr(working_set, name, value)
+
+
+@pytest.mark.parametrize("storage", ["csr", "csc", "csr float32"])
+@pytest.mark.parametrize("penalty", ["lasso", "elastic net"])
+@pytest.mark.parametrize("more", [False, True], ids=["", "everything"])
+def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
+    A, b = data("squared")
+    arguments = {**PENALTIES[penalty], **(everything(*A.shape) if more else {})}
+
+    def run():
+        problem = Problem(STORAGE[storage](A), b, **arguments)
+        return problem, solved(problem, tol=1e-12)
+
+    problem, whole = run()
+    assert whole.state.memory["whole"].shape == (problem.size, problem.size)
+    assert whole.state.t >= 3 and whole.state.memory["set"].size < problem.size
+    assert_kkt(problem, whole, atol=1e-6 * problem.l1)
+    monkeypatch.setattr(working_set, "WHOLE", 0.0)
+    _, parts = run()
+    assert parts.state.memory["whole"] is None
+    assert whole.x == pytest.approx(parts.x, abs=1e-6)
+
+
+def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets):
+    A, b = data("squared")
+    problem = Problem(sp.csr_array(A), b, l1=0.03, fit_intercept=True)
+    straight = solved(problem)
+    part = problem.solve(algorithm="working-set", tol=1e-9, max_passes=2)
+    assert 0 < part.state.t < straight.state.t
+    assert_same_state(problem.solve(tol=1e-9, state=part.state).state, straight.state)
+    other = problem.replace(l1=0.02)
+    warm = other.solve(algorithm="working-set", tol=1e-9, earlier=straight.state)
+    assert warm.status.converged
+    assert warm.state.memory["whole"] is straight.state.memory["whole"]
+
+
+def test_dense_and_large_data_have_no_whole():
+    A, b = data("squared", n=30, d=200)
+    assert not working_set._whole_is_cheap(Problem(A, b, l1=0.1))
+    assert not working_set._whole_is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
+    assert working_set._whole_is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
+    wide = sp.csr_array(np.ones((2, working_set.GRAM_SIDE + 1)))
+    assert not working_set._whole_is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
+
+
+@pytest.mark.parametrize("storage", ["C", "csr"])
+def test_no_step_where_nothing_but_the_intercept_is_wanted(storage):
+    A, b = data("squared")
+    w = np.arange(len(b)) % 3 + 0.5
+    result = dualgap.solve(
+        STORAGE[storage](A), b + 7.0, l1=1e3, fit_intercept=True, sample_weight=w,
+        offset=np.linspace(0, 1, len(b)),
+    )  # fmt: skip
+    assert result.state.t == 0 and result.status.converged
+    assert not result.x.any()
+    assert result.intercept == pytest.approx(np.average(b + 7.0 - np.linspace(0, 1, 60), weights=w))

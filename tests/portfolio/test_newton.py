@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap import factorised
-from dualgap.algorithms import Newton
+from dualgap.algorithms import Newton, _newton_system
 from dualgap.designs import as_design
 
 RNG = np.random.default_rng(5)
@@ -287,3 +287,65 @@ def test_the_unit_of_all_columns_does_not_count_beside_an_intercept(loss, unit, 
     other = dualgap.solve(unit * A, b, l2=1e-2 * unit**2, **arguments)
     assert plain.status.converged and other.status.converged
     assert other.passes <= 1.1 * plain.passes + 2
+
+
+def slow_problem(fit_intercept=False):
+    """Sparse and badly conditioned, for conjugate gradients without a factor."""
+    rng = np.random.default_rng(11)
+    A = sp.random_array((600, 500), density=0.03, rng=rng, format="csr")
+    b = A @ rng.standard_normal(500) + 0.1 * rng.standard_normal(600)
+    return dualgap.Problem(A, b, l2=1e-6, fit_intercept=fit_intercept)
+
+
+def residuals(problem, monkeypatch):
+    """|r|^2/(2 l2) after each product, of the iterates and of their mix."""
+    seen = []
+    smooth = _newton_system.System._smooth
+
+    def look(self):
+        smooth(self)
+        mix = np.nan if self.smoothed is None else self.smoothed.left
+        seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.r, mix)])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_newton_system.System, "_smooth", look)
+        result = problem.solve(algorithm="newton", tol=1e-10, max_passes=5000)
+    assert result.status.converged
+    return result, np.array(seen)
+
+
+@pytest.fixture
+def no_factor(monkeypatch):
+    monkeypatch.setattr(factorised, "cost", lambda *a, **k: np.inf)
+
+
+def test_residuals_of_the_mix_are_harmonic_sums(no_factor, monkeypatch):
+    _, seen = residuals(slow_problem(), monkeypatch)
+    first = int(np.flatnonzero(np.isfinite(seen[:, 1]))[0])
+    assert len(seen) - first > 5
+    expected = 1.0 / np.cumsum(1.0 / seen[first:, 0])
+    assert seen[first:, 1] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_mix_gives_the_dual_point(fit_intercept, no_factor, monkeypatch):
+    problem = slow_problem(fit_intercept)
+    result, seen = residuals(problem, monkeypatch)
+    again = problem.certify(result.x, result.y, intercept=result.intercept)
+    assert again.certified and again.relative_gap <= 1e-10
+    monkeypatch.setattr(_newton_system, "SMOOTH_FROM", 0.0)
+    _, rough = residuals(problem, monkeypatch)
+    assert not np.isfinite(rough[:, 1]).any()
+    assert len(seen) < len(rough)
+
+
+def test_the_mix_goes_on_bitwise(no_factor):
+    problem = slow_problem(True)
+    whole = problem.solve(algorithm="newton", tol=1e-10, max_passes=5000)
+    mixed = 0
+    for less in (2, 4, 6):
+        part = problem.solve(algorithm="newton", tol=1e-10, max_passes=whole.state.passes - less)
+        mixed += part.state.memory["system"]["smoothed"] is not None
+        rest = problem.solve(algorithm="newton", tol=1e-10, state=part.state, max_passes=5000)
+        assert (rest.x == whole.x).all() and (rest.y == whole.y).all()
+    assert mixed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,10 +48,20 @@ NARROW_PRICE = 0.5
 """Of a Gram matrix made of it."""
 TOO_NARROW = 12
 """Products with a factor of the float32 copy before it is made again from the data."""
+SMOOTH_FROM = 30.0
+"""Times what is asked: a residual from which on the dual point is smoothed."""
 FLAT = 1e-15
 """Curvature along a direction over that of its coordinates one by one: below this, rounding."""
 NOTHING = 1e-19
 """Of P: a predicted gain below this is none."""
+
+
+class Smoothed(NamedTuple):
+    """A mix of the answers so far, with A d and what is left of the system there."""
+
+    d: Array
+    Ad: Array
+    left: Array
 
 
 class System:
@@ -86,6 +96,7 @@ class System:
         self.seen = kept.get("seen", math.inf)
         """|r|^2 at the last look."""
         self.beside: Array | None = kept.get("beside")
+        self.smoothed: Smoothed | None = kept.get("smoothed")
         self.factor: Any = s.memory.get("factor")
         self.spent, self.products = float(s.memory["spent"]), s.memory["products"]
         self.may_narrow = bool(s.memory.get("may_narrow", True))
@@ -93,7 +104,7 @@ class System:
         self.passes, self.solved = 0.0, False
         self.l2 = strengths(problem)
         # Of tol, for |r|^2/(2 l2): all that the gap has, where phi'' does not change.
-        self.slack = 0.7 if problem.loss.is_quadratic else 0.2
+        self.slack = 0.9 if problem.loss.is_quadratic else 0.2
 
     def memory(self) -> dict[str, Any]:
         """What the state keeps of it."""
@@ -101,7 +112,7 @@ class System:
             "rows": self.rows, "d": self.d, "Ad": self.Ad, "r": self.r, "p": self.p,
             "rho": self.rho, "rho0": self.rho0, "gain": self.gain, "count": self.count,
             "base": self.base, "factorised_at": self.factorised_at, "seen": self.seen,
-            "beside": self.beside,
+            "beside": self.beside, "smoothed": self.smoothed,
         }  # fmt: skip
         return {
             **self.s.memory, "spent": self.spent, "factor": self.factor, "system": system,
@@ -132,6 +143,8 @@ class System:
             assert self.p is not None
             self.d, self.Ad, self.r = self.d.copy(), self.Ad.copy(), self.r.copy()
             self.p = self.p.copy()
+            if self.smoothed is not None:
+                self.smoothed = Smoothed(*(part.copy() for part in self.smoothed))
         while not self.solved and done < most:
             assert self.p is not None
             if self._narrows():
@@ -158,6 +171,8 @@ class System:
             self.count += 1
             search = self._precondition(self.r)
             rho = dot(self.r, search)
+            if not rough:
+                self._smooth()
             self.solved = self._enough(gained, rho, 0.5 * self.slack if rough else self.slack)
             self.p *= rho / self.rho
             self.p += search
@@ -360,11 +375,44 @@ class System:
 
     def _gives_dual(self, rho: float, slack: float) -> bool:
         """Whether the gap at the dual point, which has |r|^2/(2 l2) in it, is within tol."""
-        free = self.problem.regularizer.strong_convexity == 0.0
-        left = max(0.5 * dot(self.inverse * self.r, self.r), rho if free else 0.0)
+        r = self.r if self.smoothed is None else self.smoothed.left
+        left = 0.5 * dot(self.inverse * r, r)
+        if self.problem.free_intercept_only:  # y is shifted until r is 0 there
+            left += float(np.sum(r[-1] ** 2 / self.units[-1]))
+        elif self.problem.regularizer.strong_convexity == 0.0:
+            left = max(left, rho)
         # At the end of float64's range P says little of x any more, but r does.
         least = min(1e-2, 1e10 * self.tol)
         return bool(left <= slack * self._target() and rho <= least * self.rho0)
+
+    @property
+    def dual_end(self) -> Smoothed:
+        """The d that the dual point is made of, for squared loss."""
+        assert self.left is not None  # it is carried along
+        return self.smoothed or Smoothed(self.d, self.Ad, self.left)
+
+    def _smooth(self) -> None:
+        """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least.
+
+        The d of conjugate gradients have the lowest P, but their residuals go up and down. On the
+        line to the next one the best point is known (Schoenauer; Zhou and Walker, 1994), and the
+        squared residuals of the mix are the harmonic sum of all since it began, so that the last
+        few are all that counts.
+        """
+        if self.factor is not None or not self.problem.loss.is_quadratic:
+            return
+        if self.smoothed is None:
+            if self._gives_dual(self.rho, SMOOTH_FROM * self.slack):
+                self.smoothed = Smoothed(self.d.copy(), self.Ad.copy(), self.r.copy())
+            return
+        mix = self.smoothed
+        way = self.r - mix.left
+        length = dot(self.inverse * way, way)
+        share = -dot(self.inverse * mix.left, way) / length if length > 0.0 else 1.0
+        share = min(max(share, 0.0), 1.0)
+        mix.left[:] += share * way
+        mix.d[:] += share * (self.d - mix.d)
+        mix.Ad[:] += share * (self.Ad - mix.Ad)
 
     @cached_property
     def inverse(self) -> Array:
@@ -387,7 +435,7 @@ class System:
                 self._look_at_step()
                 return
         self.Ad, Hd = product(self.d)
-        self.passes += 1.0
+        self.passes, self.smoothed = self.passes + 1.0, None
         self.left = -self.s.memory["grad"] - Hd - self.l2 * self.d
         if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
             return

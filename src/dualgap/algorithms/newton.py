@@ -150,8 +150,9 @@ def _move(problem: Problem, s: State, system: System) -> State:
 def _move_exactly(problem: Problem, s: State, system: System) -> State:
     """Squared loss: x + d for the d at hand, for the model is P itself."""
     x, z = system.base[0] + system.d, system.base[1] + system.Ad
-    y = problem.loss.grad(z, problem.b)
-    u = np.asarray(-system.l2 * x - system.left)
+    end = system.dual_end
+    y = problem.loss.grad(system.base[1] + end.Ad, problem.b)
+    u = np.asarray(-system.l2 * (system.base[0] + end.d) - end.left)
     new = replace(
         s, t=s.t + 1, x=x, z=z, zt=z, y=y, u=u, primal=problem.primal(x, z),
         memory={**s.memory, "drifted": system.solved},

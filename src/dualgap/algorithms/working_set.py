@@ -11,7 +11,8 @@ gradient u = A'Q phi'(z):
 Squared loss: the model is P itself and H never changes, it only grows with S. Other losses: H is
 kept until a step with it gains too little. H is formed where that costs less than the sweeps it
 saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
-factorisation on the support; otherwise the sweeps read the columns themselves.
+factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
+H of all coordinates is formed at once, and each S takes its part of it.
 
 Memory: the columns of S are copied (float64, one after the other), so at most once the data; of CSR
 data a CSC copy is made.
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +34,7 @@ from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.algorithms._randomised import require_kernel
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
+from dualgap.factorised import weighted_gram
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
@@ -39,6 +42,10 @@ from dualgap.state import State, replace
 
 FIRST = 64
 """New coordinates in a working set, at least; at most as many as the support has."""
+FIRST_OF_WHOLE = 128
+"""The same where H of all coordinates is known."""
+WHOLE = 1e6
+"""Multiplications for H of all coordinates that take less time than looking for a way round it."""
 ALL = 128
 """Of so few coordinates all are in the set, if a quarter is wanted."""
 NEGLIGIBLE = 1e-4
@@ -92,19 +99,19 @@ class WorkingSet(Algorithm):
         """The state before the first iteration (y0 plays no part)."""
         if problem.loss.is_vector:
             require_kernel(self.name, problem, serves_vectors=False)
-        x = problem.zeros() if x0 is None else x0
-        z = problem.predict(x) if x.any() else problem.predict_zero()
+        x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
         nothing = np.empty(0)
         blank = State(
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, zt=z, u=nothing,
             steps=self.steps(problem, 0.0, 0.0), Lam=1.0, Delta=0.0, primal=np.inf, dual=-np.inf,
         )  # fmt: skip
-        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0}
+        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0,
+                "whole": None}  # fmt: skip
         return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The working set, less what no longer matters, and its Gram matrix."""
-        kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor")}
+        kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor", "whole")}
         at, l1 = kept["set"], problem.regularizer.l1
         matters = (s.x[at] != 0) | (np.abs(s.memory["gradient"][at]) >= CLOSE * l1[at])
         if TOO_MANY * np.count_nonzero(matters) < at.size:
@@ -116,10 +123,9 @@ class WorkingSet(Algorithm):
         """One working set."""
         solver = _Restricted(problem, s)
         solver.run()
-        x, at = s.x.copy(), solver.columns.at
-        x[at] = solver.x
-        z = solver.columns.matvec(solver.x)
-        z = z if problem.offset is None else z + problem.offset
+        x = s.x.copy()
+        x[solver.at] = solver.x
+        z = solver.predictions(x)
         spent = 0.5 + solver.touched / problem.design.nonzeros
         after = replace(s, t=s.t + 1, passes=s.passes + spent)
         memory = {**s.memory, **solver.remembered()}
@@ -127,6 +133,15 @@ class WorkingSet(Algorithm):
         if not new.primal <= s.primal * (1.0 + 4.0 * EPS):  # nothing left but rounding
             return replace(after, memory={**memory, "model": None})
         return new
+
+
+def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
+    """x = 0, with the best intercept where that is the mean of b; and z."""
+    x, z = problem.zeros(), problem.predict_zero()
+    if not (problem.free_intercept_only and problem.loss.is_quadratic):
+        return x, z
+    mean = problem.mean(problem.b - z)
+    return problem.joined(x[:-1], mean), z + mean
 
 
 def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
@@ -188,12 +203,14 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
     return np.where(curvature > 0, curvature * step * step, g.l1 * np.abs(step))
 
 
-def working_set(problem: Problem, x: Array, gain: Array, before: Places) -> Places:
+def working_set(
+    problem: Problem, x: Array, gain: Array, before: Places, first: int = FIRST
+) -> Places:
     """The last set and the support, and as many again of those outside that gain most."""
     chosen = x != 0
     # At first as many as coordinate descent visits in about the time of one product.
     typical = problem.design.nonzeros // (16 * problem.n)
-    few = max(FIRST, typical, int(chosen.sum()))
+    few = max(first, typical, int(chosen.sum()))
     chosen[before] = True
     outside = np.where(chosen, 0.0, gain)
     worthwhile = np.flatnonzero(outside > NEGLIGIBLE * float(gain.max()))
@@ -216,26 +233,45 @@ class _Restricted:
         self.problem = problem
         u = s.memory["gradient"]
         gain = gains(problem, s.x, u)
-        at = working_set(problem, s.x, gain, s.memory["set"])
-        self.columns: Columns = problem.columns(at)
+        self.touched = 0.0
+        """Entries of the data touched, where a product with A and one with A' count once each."""
+        self.whole: Array | None = s.memory["whole"]
+        """The lower triangle of H of all coordinates."""
+        if self.whole is None and _whole_is_cheap(problem) and np.count_nonzero(gain) > FIRST:
+            self.whole = weighted_gram(problem.design, problem.q)
+            self.touched += 0.5 * problem.design.nonzeros
+        first = FIRST if self.whole is None else FIRST_OF_WHOLE
+        self.at = at = working_set(problem, s.x, gain, s.memory["set"], first)
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
         self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
         self.y: Array = s.memory["slope"]
-        self.touched = 0.0
-        """Entries of the data touched, where a product with A and one with A' count once each."""
         self.model: Model | None = s.memory["model"]
         self.sweeps: float = s.memory["sweeps"]
         self.floor: float = s.memory["floor"]
         self.stale: bool = s.memory.get("stale", False)
         self.last: float = s.memory.get("last", math.inf)
 
+    @cached_property
+    def columns(self) -> Columns:
+        """A_S, gathered."""
+        return self.problem.columns(self.at)
+
+    def predictions(self, x: Array) -> Array:
+        """A x + offset; x is 0 outside the set."""
+        problem = self.problem
+        if self.whole is not None:
+            return problem.predict(x)
+        z = self.columns.matvec(self.x)
+        return z if problem.offset is None else z + problem.offset
+
     def remembered(self) -> dict[str, Any]:
         """What the next step needs to know."""
         return {
-            "set": self.columns.at,
+            "set": self.at,
+            "whole": self.whole,
             "model": self.model,
             "sweeps": self.sweeps,
             "floor": self.floor,
@@ -256,7 +292,7 @@ class _Restricted:
                 break
 
     def _curvature(self) -> Array:
-        norms = self.problem.column_norms[self.columns.at]
+        norms = self.problem.column_norms[self.at]
         return np.asarray(norms * norms / self.problem.loss.gamma)
 
     def _own_gain(self, h: Array) -> float:
@@ -267,7 +303,7 @@ class _Restricted:
 
     def _newton_step(self) -> bool:
         problem, loss = self.problem, self.problem.loss
-        if self.columns.at.size == 0:
+        if self.at.size == 0:
             return False
         quadratic = loss.is_quadratic
         if quadratic:
@@ -279,7 +315,14 @@ class _Restricted:
         if start > WORTH_KEEPING**2 * self.last:
             self.stale = True
         self.last = start
-        if self.columns.at.size <= GRAM_SIDE and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+        if self.whole is not None:
+            from dualgap.kernels.gram import symmetric_part
+
+            H = np.empty((self.at.size, self.at.size))
+            symmetric_part(self.whole, self.at, H)
+            self.model = Model(self.at, w, H)
+            fresh, x = True, self._by_gram(1e-6)
+        elif self.at.size <= GRAM_SIDE and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -331,7 +374,7 @@ class _Restricted:
         """What it takes to bring H up to date, in sweeps over the columns."""
         cost = self.columns.gram_sweeps
         if self.model is not None and self._may_grow():
-            cost *= 1.0 - (self.model.at.size / self.columns.at.size) ** 2
+            cost *= 1.0 - (self.model.at.size / self.at.size) ** 2
         return cost
 
     def _may_grow(self) -> bool:
@@ -379,6 +422,14 @@ class _Restricted:
         self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
         return x
+
+
+def _whole_is_cheap(problem: Problem) -> bool:
+    """Whether H of all coordinates is formed at once."""
+    design = problem.design
+    if not (problem.loss.is_quadratic and design.is_sparse and problem.size <= GRAM_SIDE):
+        return False
+    return design.gram_multiplications(True) <= WHOLE
 
 
 def _cut(known: Model, at: Places) -> Model:

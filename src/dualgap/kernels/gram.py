@@ -82,3 +82,14 @@ def csr_sweep(
         r = w[i] * v
         for p in range(start, stop):
             u[np.uintp(indices[p])] += r * data[p]
+
+
+@kernel
+def symmetric_part(lower: Floats, at: Any, H: Floats) -> None:
+    """H = G[at, at] for a symmetric G whose lower triangle is known; ``at`` ascends."""
+    for i in range(at.size):
+        row = lower[at[i]]
+        for j in range(i + 1):
+            v = row[at[j]]
+            H[i, j] = v
+            H[j, i] = v
