@@ -74,6 +74,8 @@ class HessianFactor:
     l2 : array of shape (d,)
     outer : array of shape (n, n), optional
         S S' of an earlier factorisation by rows.
+    last : array of shape (n,), optional
+        The last column of A, if it is free, from an earlier factorisation by rows.
     gram : array of shape (d, d), optional
         A'WA of an earlier factorisation by columns.
     norms : array of shape (n,), optional
@@ -93,6 +95,7 @@ class HessianFactor:
         w: Array,
         l2: Array,
         outer: Array | None = None,
+        last: Array | None = None,
         gram: Array | None = None,
         norms: Array | None = None,
         narrow: Narrow | None = None,
@@ -121,16 +124,16 @@ class HessianFactor:
         M = self.root[:, None] * self.outer * self.root / shift
         self.cholesky = cholesky(M, 1.0)
         if self.bordered:
-            # H = [[K, h], [h', k]] with the free coordinate last: its Schur complement.
-            e = np.zeros(l2.size)
-            e[-1] = 1.0
-            border = design.rmatvec(w * design.matvec(e))
-            self.h = border.copy()
-            self.h[-1] = 0.0
-            self.Kh = self._penalised(self.h)
-            self.schur = max(
-                float(border[-1] - self.h @ self.Kh), MOST_CANCELLED * float(border[-1]), 1e-300
-            )
+            # H = [[K, h], [h', k]] with the free coordinate last, h = A'Wa, k = a'Wa. With
+            # c = (I + M)^(-1) W^(1/2) a it is K^(-1) h = E^(-1) A'W^(1/2) c, and the Schur
+            # complement k - h'K^(-1) h = a'W^(1/2) c.
+            if last is None:
+                e = np.zeros(l2.size)
+                e[-1] = 1.0
+                last = design.matvec(e)
+            self.last = last
+            self.end = cholesky_solve(self.cholesky, self.root * last)
+            self.schur = max(float((self.root * last) @ self.end), 1e-300)
 
     def _gram(self, norms: Array | None, narrow: Narrow | None) -> Array:
         """A'WA, of the rows that count."""
@@ -157,36 +160,43 @@ class HessianFactor:
         if not (share > 0).all() or np.ptp(share) > 1e-12 * share.max():
             return self
         assert self.outer is not None
-        return HessianFactor(self.design, self.w, l2, outer=self.outer / share[0])
+        last = self.last if self.bordered else None
+        return HessianFactor(self.design, self.w, l2, outer=self.outer / share[0], last=last)
 
     def solve(self, r: Array) -> Array:
         """H^(-1) r."""
         if self.columns:
             return cholesky_solve(self.cholesky, r)
-        out = self._penalised(r)
-        if self.bordered:
-            last = (float(r[-1]) - float(self.h @ out)) / self.schur
-            out -= last * self.Kh
-            out[-1] = last
-        return out
+        return self._by_rows(r, self.design.matvec(self.inverse_l2 * r))[0]
 
-    def newton_step(self, r: Array, slope: Array, z: Array) -> tuple[Array, Array] | None:
+    def newton_step(self, r: Array, slope: Array, x: Array, z: Array) -> tuple[Array, Array] | None:
         """d = H^(-1) r and A d, where r = -A'slope - l2 x and z = A x, for half a pass; or None.
 
         By rows, A E^(-1) r = -S S'slope - z and A E^(-1) A' = S S': no product with A is needed.
         """
-        if self.columns or self.bordered or not self.is_exact:
+        if self.columns or not self.is_exact:
             return None
         assert self.outer is not None
-        image = -(self.outer @ slope) - z
-        v = self.root * cholesky_solve(self.cholesky, self.root * image)
-        return self.inverse_l2 * (r - self.design.rmatvec(v)), image - self.outer @ v
+        penalised = z - float(x[-1]) * self.last if self.bordered else z
+        image = -(self.outer @ slope) - penalised
+        d, v = self._by_rows(r, image)
+        Ad = image - self.outer @ v
+        return d, Ad + float(d[-1]) * self.last if self.bordered else Ad
 
-    def _penalised(self, r: Array) -> Array:
-        """Woodbury's identity on the penalised coordinates."""
-        scaled = self.inverse_l2 * r
-        inner = cholesky_solve(self.cholesky, self.root * self.design.matvec(scaled))
-        return np.asarray(scaled - self.inverse_l2 * self.design.rmatvec(self.root * inner))
+    def _by_rows(self, r: Array, image: Array) -> tuple[Array, Array]:
+        """H^(-1) r by Woodbury's identity, E^(-1) (r - A'v) where penalised; and v.
+
+        ``image`` is A E^(-1) r.
+        """
+        inner, last = cholesky_solve(self.cholesky, self.root * image), 0.0
+        if self.bordered:
+            last = (float(r[-1]) - float((self.root * self.last) @ inner)) / self.schur
+            inner += last * self.end
+        v = self.root * inner
+        d = self.inverse_l2 * (r - self.design.rmatvec(v))
+        if self.bordered:
+            d[-1] = last
+        return d, v
 
     @property
     def passes(self) -> float:

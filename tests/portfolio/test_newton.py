@@ -106,18 +106,22 @@ def test_the_factor_inverts(storage, A, free):
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
-def test_a_step_in_row_space_is_the_same_step(storage):
+@pytest.mark.parametrize("free", [False, True])
+def test_a_step_in_row_space_is_the_same_step(storage, free):
     """d = H^(-1) r and A d without a product with A but one."""
     rng = np.random.default_rng(3)
-    n, d = WIDE.shape
+    A = np.column_stack((WIDE, rng.random(len(WIDE)))) if free else WIDE
+    n, d = A.shape
     w, l2 = rng.random(n), 0.1 + rng.random(d)
+    l2[-1] *= not free
     x, slope = rng.standard_normal(d), rng.standard_normal(n)
-    factor = factorised.HessianFactor(as_design(storage(WIDE)), w, l2)
-    r = -WIDE.T @ slope - l2 * x
-    step, image = factor.newton_step(r, slope, WIDE @ x)
-    H = WIDE.T @ (w[:, None] * WIDE) + np.diag(l2)
+    factor = factorised.HessianFactor(as_design(storage(A)), w, 2.0 * l2).with_strengths(l2)
+    r = -A.T @ slope - l2 * x
+    step, image = factor.newton_step(r, slope, x, A @ x)
+    H = A.T @ (w[:, None] * A) + np.diag(l2)
     np.testing.assert_allclose(step, scipy.linalg.solve(H, r), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(image, WIDE @ step, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(factor.solve(r), step, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(image, A @ step, rtol=1e-9, atol=1e-12)
 
 
 def test_rows_that_hardly_count_are_left_out_of_a_factor():

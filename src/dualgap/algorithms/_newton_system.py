@@ -274,8 +274,9 @@ class System:
     def _point(self) -> Array | None:
         """The first direction p, or the first after a change of preconditioner; A p if known."""
         problem, s, step = self.problem, self.s, None
-        if self.factorised_at == self.count == 0 and problem.offset is None:
-            step = self.factor.newton_step(self.r, problem.q * s.memory["slope"], s.z)
+        if self.factorised_at == self.count == 0:
+            z = s.z if problem.offset is None else s.z - problem.offset
+            step = self.factor.newton_step(self.r, problem.q * s.memory["slope"], s.x, z)
         if step is None:
             self.p = self._precondition(self.r)
         else:

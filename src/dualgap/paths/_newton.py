@@ -34,6 +34,8 @@ from dualgap.problem import Problem
 
 MOST = 10
 """Steps at one point."""
+LEAST_RATE = 1e-3
+"""Of the gap: what a step is trusted to leave at least."""
 AFTER = 1.0
 """Steps that are left when H has been formed anew, about."""
 HOPELESS = 0.5
@@ -88,6 +90,8 @@ class Tracker:
     def __init__(self, tol: float) -> None:
         self.tol = tol
         self.failures = 0
+        self.rates = {True: math.inf, False: math.inf}
+        """What the last step with a fresh H left of the gap, and the last with an old one."""
         self.model: _Factor | _Descent | None = None
 
     @property
@@ -109,18 +113,25 @@ class Tracker:
             self.model = _Descent() if problem.l1 > 0 else _Factor()
         model, before, passes = self.model, math.inf, 0.5
         model.begin(problem)
-        fresh = False
+        fresh, target = False, 0.0
         for _ in range(MOST):
+            if self.rates[fresh] * before <= MARGIN * target:  # as good as certain
+                found = self._certified(problem, x, z, passes + 0.5)
+                if found is not None:
+                    self.rates[fresh] = max(found.certificate.gap / before, LEAST_RATE)
+                    return found
+                passes += 1.0
             phi, y = problem.mean_loss_grad(z)
             u, hess = problem.adjoint(y), curvature(problem, z, y)
             primal = phi + problem.regularizer.value(x)
             gap, target = _gap(problem, x, y, u, hess), self.tol * problem.scale(primal)
+            if before < math.inf:
+                self.rates[fresh] = max(gap / before, LEAST_RATE)
             if gap <= MARGIN * target:
-                certificate, dual = certified_pair(problem, x, None)
+                found = self._certified(problem, x, z, passes + 1.0)
+                if found is not None:
+                    return found
                 passes += 1.0
-                if certificate.certified and certificate.gap <= target:
-                    stop = Stop(problem.l1 + problem.l2, x, dual, z)
-                    return Found(stop, certificate, passes)
             if not math.isfinite(gap) or (fresh and gap > HOPELESS * before):
                 return None
             fresh = not model.serves(problem, x, u)
@@ -130,10 +141,17 @@ class Tracker:
                     return None
                 passes += 1.0
             before = gap
-            d = model.step(problem, x, u)
-            x, z = x + d, z + problem.design.matvec(d)
-            passes += 1.0 + model.passes
+            d, Ad, spent = model.step(problem, x, z, y, u)
+            x, z = x + d, z + Ad
+            passes += 0.5 + spent
         return None
+
+    def _certified(self, problem: Problem, x: Array, z: Array, passes: float) -> Found | None:
+        """The point, if its certificate says so."""
+        certificate, y = certified_pair(problem, x, None)
+        if not (certificate.certified and certificate.relative_gap <= self.tol):
+            return None
+        return Found(Stop(problem.l1 + problem.l2, x, y, z), certificate, passes)
 
 
 def _in_steps(problem: Problem, multiplications: float) -> float:
@@ -178,8 +196,6 @@ class _Factor:
         self.factor: factorised.HessianFactor | None = None
         self.price = 0.0
         """Of a new H, in steps."""
-        self.passes = 0.0
-        """Over the data, of a solve with the factor."""
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether there is a factor."""
@@ -199,13 +215,21 @@ class _Factor:
         work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
         if self.factor.outer is None:
             work += problem.design.gram_multiplications(True)
-        self.price, self.passes = _in_steps(problem, work), self.factor.passes
+        self.price = _in_steps(problem, work)
         return True
 
-    def step(self, problem: Problem, x: Array, u: Array) -> Array:
-        """Newton's."""
+    def step(
+        self, problem: Problem, x: Array, z: Array, y: Array, u: Array
+    ) -> tuple[Array, Array, float]:
+        """Newton's d, A d, and the passes that it took."""
         assert self.factor is not None
-        return self.factor.solve(-u - problem.regularizer.l2 * x)
+        r = -u - problem.regularizer.l2 * x
+        Ax = z if problem.offset is None else z - problem.offset
+        step = self.factor.newton_step(r, problem.q * y, x, Ax)
+        if step is not None:
+            return *step, 0.5
+        d = self.factor.solve(r)
+        return d, problem.design.matvec(d), 0.5 + self.factor.passes
 
 
 class _Descent:
@@ -214,7 +238,7 @@ class _Descent:
     def __init__(self) -> None:
         self.H: Array | None = None
         self.inside = np.empty(0, dtype=bool)
-        self.price = self.passes = 0.0
+        self.price = 0.0
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether H is known, and S has all that it should have by now."""
@@ -243,12 +267,14 @@ class _Descent:
         self.H = columns.gram(problem.q * hess)
         return True
 
-    def step(self, problem: Problem, x: Array, u: Array) -> Array:
-        """To the minimiser of the model, nearly."""
+    def step(
+        self, problem: Problem, x: Array, z: Array, y: Array, u: Array
+    ) -> tuple[Array, Array, float]:
+        """To the minimiser of the model, nearly: d, A d, and the passes that it took."""
         assert self.H is not None
         at = self.at
         l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
         goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
         d = np.zeros_like(x)
         d[at] = descend(self.H, u[at], x[at], l1, l2, goal)[0] - x[at]
-        return d
+        return d, problem.design.matvec(d), 0.5
