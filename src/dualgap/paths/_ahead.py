@@ -1,6 +1,7 @@
 """Where to start at the next strength: the points before, continued by a polynomial in log lambda.
 
-With l1 it is a line: a coefficient that is 0 stays 0, and one that would change its sign becomes 0.
+With l1 it is a line, unless the signs of its points are the same: a coefficient that is 0 stays 0,
+and one that would change its sign becomes 0.
 """
 
 from __future__ import annotations
@@ -50,11 +51,18 @@ def dual_ahead(problem: Problem, behind: Sequence[Stop]) -> Array:
 
 def _polynomial(problem: Problem, behind: Sequence[Stop]) -> tuple[Sequence[Stop], list[float]]:
     """The points that it goes through, and what each contributes."""
-    near = behind[-2:] if problem.l1 > 0 else behind[-MOST:]
+    near = behind[-MOST:]
+    if problem.l1 > 0 and not _same_signs(problem, near):
+        near = behind[-2:]
     strength = problem.l1 + problem.l2
     if min(strength, *(stop.strength for stop in near)) <= 0.0:
         return near[-1:], [1.0]
     return near, shares([math.log(stop.strength) for stop in near], math.log(strength))
+
+
+def _same_signs(problem: Problem, near: Sequence[Stop]) -> bool:
+    signs = [np.sign(stop.x[: problem.d]) for stop in near]
+    return all(np.array_equal(signs[0], others) for others in signs[1:])
 
 
 def _combined(at: list[float], arrays: Sequence[Array | None]) -> Array:

@@ -41,7 +41,9 @@ AFTER = 1.0
 HOPELESS = 0.5
 """A step with a fresh H must reduce the gap to this share, or the point is given up."""
 MARGIN = 0.5
-"""Of the gap that is asked for: what must be estimated before it is looked at."""
+"""Of the gap that is asked for: with an estimate of that the point is certified."""
+SURE = 0.3
+"""The same where the estimate is that a step gains what the last one did."""
 POINTS = 5.0
 """For which an H serves, at least."""
 DEAR = 20.0
@@ -115,7 +117,7 @@ class Tracker:
         model.begin(problem)
         fresh, target = False, 0.0
         for _ in range(MOST):
-            if self.rates[fresh] * before <= MARGIN * target:  # as good as certain
+            if self.rates[fresh] * before <= SURE * target:  # as good as certain
                 found = self._certified(problem, x, z, passes + 0.5)
                 if found is not None:
                     self.rates[fresh] = max(found.certificate.gap / before, LEAST_RATE)
