@@ -86,7 +86,7 @@ class _Columns:
     """P in terms of G, v and e."""
 
     def __init__(self, problem: Problem) -> None:
-        b = _targets(problem)
+        b = targets(problem)
         self.mean = problem.mean(b) if problem.fit_intercept else 0.0
         b = b - self.mean
         self.G = symmetric_gram(problem.base, problem.q)
@@ -142,7 +142,7 @@ class _Rows:
         self.inverse = 1.0 / problem.penalty_weights
         self.root = np.sqrt(problem.q)
         self.K = self.root[:, None] * problem.base.outer(self.inverse) * self.root
-        self.b = self.root * _targets(problem)
+        self.b = self.root * targets(problem)
 
     def solve(self, problem: Problem, tol: float) -> Array:
         """x, the intercept last."""
@@ -163,5 +163,6 @@ class _Rows:
         return w + cholesky_solve(factor, r - w - M @ w)
 
 
-def _targets(problem: Problem) -> Array:
+def targets(problem: Problem) -> Array:
+    """b less the offset."""
     return problem.b if problem.offset is None else problem.b - problem.offset

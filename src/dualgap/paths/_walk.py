@@ -1,8 +1,9 @@
 """The walk along a path: each point by the cheapest way that gets it certified.
 
-Squared loss and few columns: on the Gram matrix (`_gram`). Other losses, and few columns or rows:
-by Newton steps that share their matrix (`_newton`). What these do not get certified, and everything
-else: a solve that starts ahead of the points before.
+Squared loss and few columns: on the Gram matrix (`_gram`); with l2 alone, and too many columns, in
+one Krylov space (`_krylov`). Other losses, and few columns or rows: by Newton steps that share
+their matrix (`_newton`). What these do not get certified, and everything else: a solve that starts
+ahead of the points before.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.certificate import Certificate
-from dualgap.paths import _gram, _newton
+from dualgap.paths import _gram, _krylov, _newton
 from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
 from dualgap.problem import Problem
 from dualgap.result import Result
@@ -59,6 +60,8 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, options)
+    if ours and _krylov.pays(problem, strengths):
+        return _walk_in_krylov(problem, strengths, tol, options)
     tracker = _newton.Tracker(tol) if ours and _newton.pays(problem, strengths) else None
     return _walk(problem, strengths, tracker, options)
 
@@ -112,6 +115,19 @@ def _walk_on_gram(
                 raise KeyboardInterrupt
             yield _point(result)._replace(passes=passes + result.passes)
         passes = 1.0
+
+
+def _walk_in_krylov(
+    problem: Problem, strengths: Strengths, tol: float, options: dict[str, Any]
+) -> Iterator[Point]:
+    for k, (at, x, y, certificate, passes) in enumerate(_krylov.points(problem, strengths, tol)):
+        if not (certificate.certified and certificate.gap <= tol * at.scale(certificate.primal)):
+            rest = _walk(at, strengths[k:], None, {**options, "x0": _given(at, x)})
+            first = next(rest)
+            yield first._replace(passes=first.passes + passes)
+            yield from rest
+            return
+        yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
 
 
 def _point(result: Result) -> Point:
