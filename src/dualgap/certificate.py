@@ -151,11 +151,18 @@ def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certifi
 
 def certified_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificate, Array]:
     """The same and y, which is phi'(A x) if none is given."""
+    return certified_at(problem, x, y)[:2]
+
+
+def certified_at(
+    problem: Problem, x: Array, y: Array | None = None
+) -> tuple[Certificate, Array, Array]:
+    """The same and z = A x + offset."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         z = problem.predict(x)
         if y is None:
             y = problem.loss.grad(z, problem.b)
-        return _certify_point(problem, x, z, y), y
+        return _certify_point(problem, x, z, y), y, z
 
 
 def _certify_point(problem: Problem, x: Array, z: Array, y: Array) -> Certificate:
@@ -222,8 +229,7 @@ def _rounding(problem: Problem, x: Array, z: Array, point: DualPoint, primal: fl
     moved = np.abs(x) + np.abs(g.dual_x(-point.u))
     total = 4.0 * EPS * (primal + terms) + dot(error, moved)
     if g.has_l2:  # g*(s) = s^2/(2 l2) is curved
-        curved = (g.l2 > 0).reshape(-1)
-        total += float((error[curved] ** 2 / (2.0 * g.l2[curved])).sum())
+        total += float((error * error / (2.0 * g.divisors)).sum())
     if g.has_boxed:  # y may have to shrink by error/l1 to be feasible
         boxed = g.boxed.reshape(-1)
         total += float((error[boxed] / g.l1[boxed]).max()) * terms

@@ -19,7 +19,7 @@ import numpy as np
 
 from dualgap import simplex
 from dualgap._arrays import per_row
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
 from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
@@ -99,15 +99,15 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
         Where to start from.
     """
     inside = problem.loss.into_domain(y, problem.b)
-    changed = not np.array_equal(inside[problem.q > 0], y[problem.q > 0])
-    counts = per_row(problem.q, y) > 0
-    y = np.where(counts, inside, 0.0)
+    counts = None if problem.uniform else per_row(problem.q, y) > 0  # None: all
+    outside = inside != y if counts is None else (inside != y) & counts
+    y, changed = _where(counts, inside), bool(outside.any())
     if y.ndim == 2:
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
     if problem.free_intercept_only:
         y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
-        y = np.where(counts, y, 0.0)
+        y = _where(counts, y)
         kind = "gap_scaled_dual"
     elif problem.regularizer.has_free:
         projected = _project(problem, z, y, problem.adjoint(y))
@@ -130,6 +130,11 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
         else:  # class by class: <y, A_F x> is a sum over the classes
             residual = float(np.linalg.norm([size(*pair) for pair in zip(y.T, u.T, strict=True)]))
     return DualPoint(y, np.where(free, 0.0, u), kind, residual)
+
+
+def _where(counts: Mask | None, y: Array) -> Array:
+    """y, and 0 where it does not count."""
+    return y if counts is None else np.where(counts, y, 0.0)
 
 
 def _balance(problem: Problem, y: Array) -> Array:

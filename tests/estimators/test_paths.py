@@ -139,13 +139,22 @@ WAYS = [
     ("_newton", X, SIGNS, "strong_logistic", 0.0),
     ("_newton", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
     ("_newton", WIDE, np.sign(WIDE_Y), "logistic", 1.0),
+    ("_krylov", X, Y, "squared", 0.0),
+    ("_krylov", WIDE, WIDE_Y, "squared", 0.0),
+    ("subspace", X, SIGNS, "logistic", 0.0),
+    ("subspace", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
 ]
 
 
-def way(name):
-    from dualgap.paths import _gram, _newton
+def way(name, monkeypatch):
+    """The module, and no other way that would be shorter."""
+    from dualgap.paths import _gram, _hessians, _krylov, _newton
 
-    return {"_gram": _gram, "_newton": _newton}[name]
+    if name == "_krylov":
+        monkeypatch.setattr(_gram, "pays", lambda *_: False)
+    if name == "subspace":
+        monkeypatch.setattr(_hessians, "_may_factorise", lambda _: False)
+    return {"_gram": _gram, "_krylov": _krylov}.get(name, _newton)
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
@@ -155,6 +164,7 @@ def test_short_ways_lead_where_solves_lead(monkeypatch, name, A, b, loss, ratio,
     """The same points, weights, penalty weights and offsets included, without a solve."""
     from dualgap.paths import _newton
 
+    module = way(name, monkeypatch)
     rng = np.random.default_rng(3)
     n, d = A.shape
     data = {"dense": A, "csr": sp.csr_array(A), "float32": A.astype(np.float32)}[layout]
@@ -183,9 +193,9 @@ def test_short_ways_lead_where_solves_lead(monkeypatch, name, A, b, loss, ratio,
     monkeypatch.setattr(Problem, "solve", lambda p, **o: solves.append(p) or solve(p, **o))
     problem = Problem(data, b, loss=loss, fit_intercept=intercept)
     pairs = [(v * ratio, v * (1 - ratio)) for v in LAMBDAS]
-    assert way(name).pays(problem, pairs)
+    assert module.pays(problem, pairs)
     dualgap.path(data, b, **options)
-    assert len(solves) <= (0 if name == "_gram" else 1 + _newton.FAILURES)
+    assert len(solves) <= (1 + _newton.FAILURES if module is _newton else 0)
 
 
 def test_what_the_gram_matrix_cannot_tell_is_left_to_solves():
@@ -226,7 +236,7 @@ def test_a_tracker_gives_up_where_steps_do_not_come_near():
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_other_paths_are_walked_by_solves(loss):
     """A free column, no strength at all, or few points: for these there is no short way."""
-    from dualgap.paths import _gram, _newton
+    from dualgap.paths import _gram, _krylov, _newton
 
     b = Y if loss == "squared" else SIGNS
     many = [(0.0, v) for v in LAMBDAS]
@@ -238,21 +248,106 @@ def test_other_paths_are_walked_by_solves(loss):
         (Problem(X, b, loss=loss), many[:2]),
     ):
         assert not _gram.pays(problem, strengths)
+        assert not _krylov.pays(problem, strengths)
         assert not _newton.pays(problem, strengths)
 
 
 def test_a_hessian_that_would_cost_too_much_leaves_nothing_behind(monkeypatch):
     """The set of coordinates changes, its H is not formed: no step may mix the two."""
-    from dualgap.paths import _newton
+    from dualgap.paths import _hessians
 
     problem = Problem(WIDE, np.sign(WIDE_Y), loss="logistic", l1=0.1)
     hess = np.full(problem.n, 0.25)
     few, many = np.zeros(problem.d), np.full(problem.d, 0.1)
     few[:3] = 0.1
-    model = _newton._Descent()
+    model = _hessians.Descent()
     assert model.renew(problem, few, few, hess)
     assert model.serves(problem, few, few)
-    monkeypatch.setattr(_newton, "DEAR", -1.0)
+    monkeypatch.setattr(_hessians, "DEAR", -1.0)
     assert not model.renew(problem, many, many, hess)
     assert not model.serves(problem, many, many)
     assert not model.serves(problem, few, few)
+
+
+def lanczos(most=None):
+    """On weighted and centred data, with M as a matrix beside it."""
+    from dualgap.designs import as_design
+    from dualgap.paths._krylov import Lanczos
+
+    rng = np.random.default_rng(2)
+    n, d = WIDE.shape
+    w, unit, v = rng.random(n), rng.uniform(0.5, 2.0, d), rng.normal(size=d)
+    m = WIDE.T @ w / np.sqrt(w.sum())
+    M = unit[:, None] * (WIDE.T @ (w[:, None] * WIDE) - np.outer(m, m)) * unit
+    return Lanczos(as_design(WIDE), w, m, unit, v, most), M, v
+
+
+def test_a_krylov_space_serves_every_strength():
+    """Galerkin's solution, and the length of what is left, known without a product."""
+    space, M, v = lanczos()
+    for size in range(1, 12):
+        space.grow()
+        V = space.V[:size]
+        np.testing.assert_allclose(V @ V.T, np.eye(size), atol=1e-12)
+        np.testing.assert_allclose(V @ M @ V.T, space.T, atol=1e-10 * space.T.max())
+        for l2 in (1e-2, 1.0, 100.0):
+            s = space.solve(l2)
+            left = v - M @ (s @ V) - l2 * (s @ V)
+            np.testing.assert_allclose(V @ left, 0.0, atol=1e-10)
+            assert np.linalg.norm(left) == pytest.approx(space.left(s), rel=1e-6)
+
+
+def test_a_space_that_ends_knows_it():
+    """M has rank 29 at most, so that v, Mv, ... is no larger than 30; and there is a limit."""
+    space, M, v = lanczos()
+    while space.may_grow:
+        space.grow()
+    assert 25 <= space.size <= 30
+    s = space.solve(1.0)
+    np.testing.assert_allclose(s @ space.V[: space.size], np.linalg.solve(M + np.eye(80), v))
+    short, *_ = lanczos(most=4)
+    while short.may_grow:
+        short.grow()
+    assert short.size == 4
+
+
+def test_the_inverse_on_the_space_and_outside():
+    space, M, _ = lanczos()
+    for _ in range(6):
+        space.grow()
+    V = space.V[:6]
+    P = V.T @ V
+    expected = np.linalg.inv(P @ M @ P + 0.3 * P + 2.0 * (np.eye(80) - P))
+    r = np.random.default_rng(0).normal(size=80)
+    np.testing.assert_allclose(space.inverse(r, 0.3, 2.0), expected @ r, atol=1e-10)
+
+
+def test_a_path_that_outgrows_its_space_goes_on_by_solves(monkeypatch):
+    from dualgap.paths import _gram, _krylov
+
+    monkeypatch.setattr(_gram, "pays", lambda *_: False)
+    monkeypatch.setattr(_krylov, "ALWAYS", 3)
+    monkeypatch.setattr(_krylov, "LARGEST", 0.0)
+    solves = []
+    solve = Problem.solve
+    monkeypatch.setattr(Problem, "solve", lambda p, **o: solves.append(p) or solve(p, **o))
+    options = {"lambdas": np.geomspace(100.0, 1e-3, 12), "l1_ratio": 0.0, "fit_intercept": True}
+    path = dualgap.path(X, Y, **options)
+    assert path.converged and 0 < len(solves) < 12
+    for k, strength in enumerate(path.lambdas):
+        again = dualgap.certify(
+            X, Y, path.x[k], path.y[k], l2=strength, intercept=float(path.intercepts[k])
+        )
+        assert again == path.certificates[k]
+
+
+def test_nothing_to_fit():
+    """b is constant: v = 0, and there is no space at all."""
+    from dualgap.paths import _gram
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_gram, "pays", lambda *_: False)
+        path = dualgap.path(X, np.full(len(X), 3.0), lambdas=LAMBDAS, l1_ratio=0.0,
+                            fit_intercept=True)  # fmt: skip
+    assert path.converged and not path.x.any()
+    np.testing.assert_allclose(path.intercepts, 3.0)

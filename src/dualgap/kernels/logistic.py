@@ -33,3 +33,40 @@ def total_and_slopes(z: Floats, b: Floats, slopes: Floats) -> float:
             total += math.log(product)
             product = 1.0
     return total + math.log(product)
+
+
+NEAR = 0.03
+"""Of p and of 1 - p: a difference up to which the series below is good to the last digits."""
+
+
+@scalar
+def excess(r: float) -> float:
+    """((1 + r) log(1 + r) - r)/r^2 = 1/2 - r/6 + r^2/12 - ..., for |r| <= NEAR."""
+    series = 1.0 / 90.0
+    for m in range(9, 1, -1):
+        series = 1.0 / (m * (m - 1)) - r * series
+    return series
+
+
+@scalar
+def fenchel_gaps(z: Floats, y: Floats, b: Floats, out: Floats) -> None:
+    """out_i = phi(z_i) + phi*(y_i) - y_i z_i, y_i in the domain.
+
+    It is the relative entropy of p = -b y and s = expit(-m), m = b z: with d = p - s and
+    h(r) = (1 + r) log(1 + r) - r it is s h(d/s) + (1 - s) h(-d/(1 - s)), which loses no digits to
+    cancellation where y is near phi'(z).
+    """
+    for i in range(z.size):
+        m, p = b[i] * z[i], -b[i] * y[i]
+        e = math.exp(-abs(m)) if abs(m) < LARGEST else 0.0
+        large, small = 1.0 / (1.0 + e), e / (1.0 + e)
+        s, rest = (small, large) if m >= 0.0 else (large, small)
+        d = p - s
+        if abs(d) <= NEAR * small:
+            r, q = d / s, -d / rest
+            out[i] = s * r * r * excess(r) + rest * q * q * excess(q)
+            continue
+        conj = p * math.log(p) if p > 0.0 else 0.0
+        if p < 1.0:
+            conj += (1.0 - p) * math.log1p(-p)
+        out[i] = max(max(-m, 0.0) + math.log1p(e) + conj + p * m, 0.0)

@@ -146,6 +146,16 @@ class Logistic(MarginLoss):
         # Factors rounded to eps are too coarse where all losses are tiny, as in `total`.
         return total if total >= 1e-3 * z.size else float(np.sum(self.value(z, b))), grad
 
+    def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
+        """phi(z) + phi*(y) - y z; of many rows as a relative entropy."""
+        if z.size < WORTH_A_KERNEL:
+            return super().fenchel_gap(z, y, b)
+        from dualgap.kernels.logistic import fenchel_gaps
+
+        out = np.empty_like(z)
+        fenchel_gaps(z, y, b, out)
+        return out
+
     def hess(self, z: Array, b: Array) -> Array:
         """expit(z) expit(-z) = e/(1 + e)^2 with e = exp(-|z|)."""
         e = np.abs(z)

@@ -7,11 +7,9 @@ c = mean(b) - m'x, m = A'q, the points of the path solve
                         v = diag(p)^(-1/2) A'Q(b - mean(b))
 
 for one M and one v, and the spaces of v, Mv, M^2 v, ... are the same for every l2. With V an
-orthonormal basis of one of them (Lanczos, orthogonalised in full, for it is short) and T = V'MV,
-tridiagonal, each point is t = V s, (T + l2 I) s = |v| e_1, and what is left of the system there is
-as long as the next off-diagonal entry of T times the last of s. So the space grows, by one product
-with A'QA, until the gap |r|^2/(2 l2) is small enough. A point costs the reading of the data that
-certifies it.
+orthonormal basis of one of them and T = V M V', each point is t = V's, (T + l2 I) s = |v| e_1. So
+the space grows, by one product with A'QA, until the gap |r|^2/(2 l2) is small enough. A point costs
+the reading of the data that certifies it.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.certificate import Certificate, certified_pair
+from dualgap.designs import Design
 from dualgap.paths._gram import FEWEST, MARGIN, targets
 from dualgap.problem import Problem
 
@@ -44,72 +43,113 @@ def points(
     problem: Problem, strengths: Sequence[tuple[float, float]], tol: float
 ) -> Iterator[tuple[Problem, Array, Array, Certificate, float]]:
     """The problem at each l2, x with the intercept, y, their certificate, and passes it took."""
-    space = _Space(problem)
+    base, q, b = problem.base, problem.q, targets(problem)
+    mean, m = 0.0, np.zeros(problem.d)
+    if problem.fit_intercept:
+        mean, m = problem.mean(b), base.rmatvec(q)
+    b = b - mean
+    unit = 1.0 / np.sqrt(problem.penalty_weights)
+    space = Lanczos(base, q, m, unit, unit * base.rmatvec(q * b))
+    square, passes = problem.mean(b * b), 2.0
     for _, l2 in strengths:
         problem = problem.replace(l1=0.0, l2=l2)
-        before = space.products
-        x = space.solve(problem, tol)
+        passes -= space.size
+        t = _point(problem, space, square, tol)
+        x = problem.joined(unit * t, mean - float(m @ (unit * t)))
         certificate, y = certified_pair(problem, x, None)
-        yield problem, x, y, certificate, 1.0 + space.products - before
+        yield problem, x, y, certificate, passes + space.size
+        passes = 1.0
 
 
-class _Space:
-    """V and T, as far as they are known."""
+def _point(problem: Problem, space: Lanczos, square: float, tol: float) -> Array:
+    """t, as good as the largest space allows."""
+    s = np.zeros(0)
+    while True:
+        if space.size:
+            s = space.solve(problem.l2)
+            primal = 0.5 * (square - space.length * float(s[0]))
+            gap = 0.5 * space.left(s) ** 2 / problem.l2
+            if gap <= MARGIN * tol * problem.scale(primal):
+                break
+        if not space.may_grow:
+            break
+        space.grow()
+    return s @ space.V[: space.size]
 
-    def __init__(self, problem: Problem) -> None:
-        self.base, self.q = problem.base, problem.q
-        n, d = self.base.shape
-        b = targets(problem)
-        self.mean, self.m = 0.0, np.zeros(d)
-        if problem.fit_intercept:
-            self.mean, self.m = problem.mean(b), self.base.rmatvec(self.q)
-        b = b - self.mean
-        self.e = problem.mean(b * b)
-        self.unit = 1.0 / np.sqrt(problem.penalty_weights)
-        v = self.unit * self.base.rmatvec(self.q * b)
+
+class Lanczos:
+    """Of M = diag(unit) (A' diag(w) A - mm') diag(unit), from v.
+
+    Orthogonalised in full, for it is short.
+
+    Attributes
+    ----------
+    V : array
+        Its rows are the basis, as far as it is known; the next vector is behind them.
+    length : float
+        |v|.
+    size : int
+        Rows of T.
+    """
+
+    def __init__(
+        self, base: Design, w: Array, m: Array, unit: Array, v: Array, most: int | None = None
+    ) -> None:
+        self.base, self.w, self.m, self.unit = base, w, m, unit
+        n, d = base.shape
+        limit = min(max(ALWAYS, int(LARGEST * base.nonzeros / d)), n, d)
+        self.V = np.empty(((limit if most is None else min(limit, most)) + 1, d))
         self.length = float(np.linalg.norm(v))
-        most = max(ALWAYS, int(LARGEST * self.base.nonzeros / d))
-        self.V = np.empty((min(most, n, d) + 1, d))
+        self.V[0] = v / self.length if self.length > 0.0 else 0.0
         self.diagonal: list[float] = []
         self.beside: list[float] = []
         """Off-diagonal entries; the last one leads to the next vector."""
-        self.products = 1.0
-        self.V[0] = v / self.length if self.length > 0.0 else 0.0
 
-    def solve(self, problem: Problem, tol: float) -> Array:
-        """x, the intercept last, as good as the largest space allows."""
-        s = np.zeros(0)
-        while self.length > 0.0:
-            if self.diagonal:
-                s = self._in_space(problem.l2)
-                primal = 0.5 * (self.e - self.length * s[0])
-                left = 0.5 * (self.beside[-1] * s[-1]) ** 2 / problem.l2
-                if left <= MARGIN * tol * problem.scale(primal):
-                    break
-            if len(self.diagonal) + 1 == len(self.V) or (self.beside and self.beside[-1] == 0.0):
-                break
-            self._grow()
-        x = self.unit * (s @ self.V[: s.size])
-        return problem.joined(x, self.mean - float(self.m @ x))
+    @property
+    def size(self) -> int:
+        """How far T is known."""
+        return len(self.diagonal)
 
-    def _in_space(self, l2: float) -> Array:
+    @property
+    def may_grow(self) -> bool:
+        """Whether there is more to know, and room for it."""
+        ended = self.length == 0.0 or (self.size > 0 and self.beside[-1] == 0.0)
+        return not ended and self.size + 1 < len(self.V)
+
+    @property
+    def T(self) -> Array:
+        """V M V'."""
+        beside = self.beside[:-1]
+        return np.asarray(np.diag(self.diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
+
+    def solve(self, l2: float) -> Array:
         """(T + l2 I)^(-1) |v| e_1."""
-        k = len(self.diagonal)
-        T = np.diag(self.diagonal) + np.diag(self.beside[:-1], 1) + np.diag(self.beside[:-1], -1)
-        return np.asarray(np.linalg.solve(T + l2 * np.eye(k), self.length * np.eye(k)[0]))
+        one = np.eye(self.size)
+        return np.asarray(np.linalg.solve(self.T + l2 * one, self.length * one[0]))
 
-    def _grow(self) -> None:
-        """One more vector."""
-        k = len(self.diagonal)
+    def left(self, s: Array) -> float:
+        """|v - (M + l2 I) V's| where (T + l2 I) s = |v| e_1."""
+        return abs(self.beside[-1] * float(s[-1]))
+
+    def inverse(self, r: Array, l2: float, outside: float) -> Array:
+        """(M + l2 I)^(-1) r, if M is known on the space of V; ``outside`` is M + l2 I elsewhere."""
+        V = self.V[: self.size]
+        c = V @ r
+        inside = np.linalg.solve(self.T + l2 * np.eye(self.size), c) - c / outside
+        return np.asarray(r / outside + inside @ V)
+
+    def grow(self) -> None:
+        """One more product."""
+        k = self.size
         x = self.unit * self.V[k]
-        w = self.unit * (self.base.weighted_sweep(x, self.q)[1] - float(self.m @ x) * self.m)
-        self.diagonal.append(float(self.V[k] @ w))
+        product = self.base.weighted_sweep(x, self.w)[1]
+        y = self.unit * (product - float(self.m @ x) * self.m)
+        self.diagonal.append(float(self.V[k] @ y))
         for _ in range(2):
-            w -= (self.V[: k + 1] @ w) @ self.V[: k + 1]
-        length = float(np.linalg.norm(w))
+            y -= (self.V[: k + 1] @ y) @ self.V[: k + 1]
+        length = float(np.linalg.norm(y))
         if length <= NOTHING * max(self.diagonal):
             length = 0.0
         else:
-            self.V[k + 1] = w / length
+            self.V[k + 1] = y / length
         self.beside.append(length)
-        self.products += 1.0

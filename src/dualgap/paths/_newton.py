@@ -6,9 +6,10 @@ From x and z = A x, continued from the points before (z as x is, so that it cost
     d = argmin u'd + (1/2) d'Hd + g(x + d),   H = A' diag(q phi'') A at this or an earlier point
     x <- x + d,  z <- z + A d
 
-without l1 by a factor of H + diag(l2), with l1 by coordinate descent on H. H is formed anew where
-it no longer serves. No step is shortened, and nothing rests on any of this but speed: points are
-certified from the data, and one that does not come near at once is left to a solve of its own.
+without l1 by a factor of H + diag(l2) or what stands in for it, with l1 by coordinate descent on H
+(`_hessians`). H is formed anew where it no longer serves. No step is shortened, and nothing rests
+on any of this but speed: points are certified from the data, and one that does not come near at
+once is left to a solve of its own.
 """
 
 from __future__ import annotations
@@ -19,17 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap import factorised
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms._curvature import curvature, is_smooth
-from dualgap.algorithms._gram_descent import descend, largest_gain
-from dualgap.algorithms.working_set import ALL, GRAM_SIDE
-from dualgap.certificate import Certificate, certified_pair
-from dualgap.designs._base import BLAS3_GAIN
+from dualgap.certificate import Certificate, certified_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._ahead import Stop
-from dualgap.paths._gram import CALLS, FEWEST, spared
+from dualgap.paths._gram import FEWEST
+from dualgap.paths._hessians import Hessian, hessian_for
 from dualgap.problem import Problem
 
 MOST = 10
@@ -44,32 +42,18 @@ MARGIN = 0.5
 """Of the gap that is asked for: with an estimate of that the point is certified."""
 SURE = 0.3
 """The same where the estimate is that a step gains what the last one did."""
-POINTS = 5.0
-"""For which an H serves, at least."""
-DEAR = 20.0
-"""Steps that a new H may cost."""
-NEEDED, CLOSE = 0.95, 0.7
-"""Of l1: with a gradient of that S must have a coordinate; with this it is put into a new S."""
-GATHERING = 4.0
-"""Multiplications that copying an entry is taken to cost."""
-ACCURACY = 1e-4
-"""Of what coordinates gain by moving alone: where the descent on H ends."""
 FAILURES = 2
 """In a row, after which nothing is tried any more."""
 
 
 def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     """Whether the path is one for this, and shorter so."""
-    design, count = problem.design, len(strengths)
     free = not problem.penalty_weights.all() or any(l1 + l2 <= 0 for l1, l2 in strengths)
-    if problem.loss.is_vector or not is_smooth(problem) or free or count < FEWEST:
+    if problem.loss.is_vector or not is_smooth(problem) or free or len(strengths) < FEWEST:
         return False
-    if all(l1 == 0 for l1, _ in strengths):
-        side = min(design.shape)
-        work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)  # with each strength
-        work += design.gram_multiplications(factorised.by_columns(design)) / POINTS
-        return side <= factorised.LARGEST_SIDE and work <= spared(problem)
-    return not problem.loss.is_quadratic and all(l1 > 0 for l1, _ in strengths)
+    if problem.loss.is_quadratic:
+        return False
+    return all(l1 == 0 for l1, _ in strengths) or all(l1 > 0 for l1, _ in strengths)
 
 
 class Found(NamedTuple):
@@ -94,7 +78,7 @@ class Tracker:
         self.failures = 0
         self.rates = {True: math.inf, False: math.inf}
         """What the last step with a fresh H left of the gap, and the last with an old one."""
-        self.model: _Factor | _Descent | None = None
+        self.model: Hessian | None = None
 
     @property
     def gave_up(self) -> bool:
@@ -110,19 +94,22 @@ class Tracker:
         self.failures = self.failures + 1 if found is None else 0
         return found
 
-    def _find(self, problem: Problem, x: Array, z: Array) -> Found | None:
+    def _find(self, problem: Problem, x: Array, z: Array | None) -> Found | None:
         if self.model is None:
-            self.model = _Descent() if problem.l1 > 0 else _Factor()
-        model, before, passes = self.model, math.inf, 0.5
+            self.model = hessian_for(problem)
+        model, before, passes = self.model, math.inf, 0.0
         model.begin(problem)
         fresh, target = False, 0.0
         for _ in range(MOST):
             if self.rates[fresh] * before <= SURE * target:  # as good as certain
-                found = self._certified(problem, x, z, passes + 0.5)
+                found = self._certified(problem, x, passes + 1.0)
                 if found is not None:
                     self.rates[fresh] = max(found.certificate.gap / before, LEAST_RATE)
                     return found
                 passes += 1.0
+            if z is None:
+                z, passes = problem.predict(x), passes + 0.5
+            passes += 0.5
             phi, y = problem.mean_loss_grad(z)
             u, hess = problem.adjoint(y), curvature(problem, z, y)
             primal = phi + problem.regularizer.value(x)
@@ -130,7 +117,7 @@ class Tracker:
             if before < math.inf:
                 self.rates[fresh] = max(gap / before, LEAST_RATE)
             if gap <= MARGIN * target:
-                found = self._certified(problem, x, z, passes + 1.0)
+                found = self._certified(problem, x, passes + 1.0)
                 if found is not None:
                     return found
                 passes += 1.0
@@ -139,25 +126,22 @@ class Tracker:
             fresh = not model.serves(problem, x, u)
             fresh = fresh or _steps_left(gap, before, target) > model.price + AFTER
             if fresh:
-                if not model.renew(problem, x, u, hess):
+                spent = model.renew(problem, x, u, hess)
+                if spent is None:
                     return None
-                passes += 1.0
+                passes += spent
             before = gap
             d, Ad, spent = model.step(problem, x, z, y, u)
-            x, z = x + d, z + Ad
-            passes += 0.5 + spent
+            x, z = x + d, None if Ad is None else z + Ad
+            passes += spent
         return None
 
-    def _certified(self, problem: Problem, x: Array, z: Array, passes: float) -> Found | None:
+    def _certified(self, problem: Problem, x: Array, passes: float) -> Found | None:
         """The point, if its certificate says so."""
-        certificate, y = certified_pair(problem, x, None)
+        certificate, y, z = certified_at(problem, x)
         if not (certificate.certified and certificate.relative_gap <= self.tol):
             return None
         return Found(Stop(problem.l1 + problem.l2, x, y, z), certificate, passes)
-
-
-def _in_steps(problem: Problem, multiplications: float) -> float:
-    return multiplications / (2.0 * problem.design.nonzeros + CALLS)
 
 
 def _steps_left(gap: float, before: float, target: float) -> float:
@@ -189,94 +173,3 @@ def _gap(problem: Problem, x: Array, y: Array, u: Array, hess: Array) -> float:
         squares = np.divide(y * y, hess, out=np.zeros_like(y), where=hess > 0)
         gap += 0.5 * shrunk * problem.mean(squares)
     return gap
-
-
-class _Factor:
-    """Without l1: d = -(H + diag(l2))^(-1) (u + l2 x)."""
-
-    def __init__(self) -> None:
-        self.factor: factorised.HessianFactor | None = None
-        self.price = 0.0
-        """Of a new H, in steps."""
-
-    def serves(self, problem: Problem, x: Array, u: Array) -> bool:
-        """Whether there is a factor."""
-        return self.factor is not None
-
-    def begin(self, problem: Problem) -> None:
-        """The factor at other strengths."""
-        if self.factor is not None:
-            self.factor = self.factor.with_strengths(problem.regularizer.l2)
-
-    def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> bool:
-        """The factor of H at this point."""
-        outer = None if self.factor is None else self.factor.outer
-        self.factor = factorised.HessianFactor(
-            problem.design, problem.q * hess, problem.regularizer.l2, outer=outer
-        )
-        work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
-        if self.factor.outer is None:
-            work += problem.design.gram_multiplications(True)
-        self.price = _in_steps(problem, work)
-        return True
-
-    def step(
-        self, problem: Problem, x: Array, z: Array, y: Array, u: Array
-    ) -> tuple[Array, Array, float]:
-        """Newton's d, A d, and the passes that it took."""
-        assert self.factor is not None
-        r = -u - problem.regularizer.l2 * x
-        Ax = z if problem.offset is None else z - problem.offset
-        step = self.factor.newton_step(r, problem.q * y, x, Ax)
-        if step is not None:
-            return *step, 0.5
-        d = self.factor.solve(r)
-        return d, problem.design.matvec(d), 0.5 + self.factor.passes
-
-
-class _Descent:
-    """With l1: coordinate descent on H, of the coordinates S that may come to matter."""
-
-    def __init__(self) -> None:
-        self.H: Array | None = None
-        self.inside = np.empty(0, dtype=bool)
-        self.price = 0.0
-
-    def serves(self, problem: Problem, x: Array, u: Array) -> bool:
-        """Whether H is known, and S has all that it should have by now."""
-        if self.H is None:
-            return False
-        needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
-        return not (needed & ~self.inside).any()
-
-    def begin(self, problem: Problem) -> None:
-        """Nothing depends on the strengths."""
-
-    def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> bool:
-        """H at this point; False if that would take too long."""
-        matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
-        if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
-            matters[:] = True
-        self.H = None  # nothing is left that does not fit the new S
-        self.at, self.inside = np.flatnonzero(matters), matters
-        if self.at.size > GRAM_SIDE:
-            return False
-        columns = problem.columns(self.at)
-        work = (columns.gram_sweeps + GATHERING) * columns.nonzeros
-        self.price = _in_steps(problem, work)
-        if self.price > DEAR:
-            return False
-        self.H = columns.gram(problem.q * hess)
-        return True
-
-    def step(
-        self, problem: Problem, x: Array, z: Array, y: Array, u: Array
-    ) -> tuple[Array, Array, float]:
-        """To the minimiser of the model, nearly: d, A d, and the passes that it took."""
-        assert self.H is not None
-        at = self.at
-        l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
-        goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
-        d = np.zeros_like(x)
-        d[at] = descend(self.H, u[at], x[at], l1, l2, goal)[0] - x[at]
-        return d, problem.design.matvec(d), 0.5

@@ -72,6 +72,11 @@ class ElasticNet:
         return np.asarray((self.l1 > 0) & (self.l2 == 0))
 
     @cached_property
+    def divisors(self) -> Array:
+        """l2, or inf where it is 0: what is divided by it there counts as 0."""
+        return np.where(self.l2 > 0, self.l2, np.inf)
+
+    @cached_property
     def has_free(self) -> bool:
         """Some coordinate is free."""
         return bool(self.free.any())
@@ -99,8 +104,8 @@ class ElasticNet:
 
     def dual_x(self, s: Array) -> Array:
         """The x that attains g*(s) where l2_j > 0: S(s, l1)/l2; 0 elsewhere."""
-        soft = s - np.clip(s, -self.l1, self.l1)
-        return np.divide(soft, self.l2, out=np.zeros_like(s), where=self.l2 > 0)
+        soft = s - np.clip(s, -self.l1, self.l1) if self.has_l1 else s
+        return soft / self.divisors
 
     def conj(self, s: Array) -> float:
         """g*(s) = sum_j max(|s_j| - l1_j, 0)^2/(2 l2_j), +inf where l2_j = 0 and |s_j| > l1_j."""
@@ -121,5 +126,8 @@ class ElasticNet:
         A coordinate with l2 = 0 must have |s| <= l1.
         """
         off = x - self.dual_x(s)
+        curved = 0.5 * self.l2 * off * off
+        if not self.has_l1:
+            return curved
         kept = np.clip(s, -self.l1, self.l1)
-        return 0.5 * self.l2 * off * off + np.maximum(self.l1 * np.abs(x) - kept * x, 0.0)
+        return curved + np.maximum(self.l1 * np.abs(x) - kept * x, 0.0)
