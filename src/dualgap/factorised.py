@@ -219,7 +219,11 @@ def weighted_gram(design: Design, w: Array) -> Array:
 def symmetric_gram(design: Design, w: Array) -> Array:
     """A'WA, whole."""
     G = weighted_gram(design, w)
-    return np.tril(G) + np.tril(G, -1).T if design.is_sparse else G
+    if design.is_sparse:
+        from dualgap.kernels.gram import mirror
+
+        mirror(G)
+    return G
 
 
 def cholesky(G: Array, l2: Array | float = 0.0) -> Any:

@@ -51,7 +51,9 @@ ALL = 128
 NEGLIGIBLE = 1e-4
 """Coordinates that gain less than this, relative to the best, can wait."""
 GRAM_SIDE = 2000
-"""Largest side of an H that is formed (32 MB)."""
+"""Largest side of an H that is formed (32 MB);"""
+NEWTON_SIDE = 1.5
+"""times this where the loss is not quadratic: descent by columns would be due at every step."""
 CHEAP_GRAM = 8.0
 """An H that costs no more than this many sweeps is formed without asking."""
 WORTH_KEEPING = 0.3
@@ -322,7 +324,9 @@ class _Restricted:
             symmetric_part(self.whole, self.at, H)
             self.model = Model(self.at, w, H)
             fresh, x = True, self._by_gram(1e-6)
-        elif self.at.size <= GRAM_SIDE and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+        elif self.at.size <= largest_side(problem) and self._gram_cost() <= max(
+            self.sweeps, CHEAP_GRAM
+        ):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -418,10 +422,16 @@ class _Restricted:
             self.touched += 0.5 * columns.nonzeros
         x, r = self.x.copy(), self.problem.q * self.y
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
-        most = max(columns.gram_sweeps, 5.0) if columns.at.size <= GRAM_SIDE else MOST_SWEEPS
+        may_form = columns.at.size <= largest_side(self.problem)
+        most = max(columns.gram_sweeps, 5.0) if may_form else MOST_SWEEPS
         self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
         return x
+
+
+def largest_side(problem: Problem) -> float:
+    """Of an H that is formed."""
+    return GRAM_SIDE if problem.loss.is_quadratic else NEWTON_SIDE * GRAM_SIDE
 
 
 def _whole_is_cheap(problem: Problem) -> bool:

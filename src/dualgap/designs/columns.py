@@ -183,12 +183,13 @@ class SparseColumns(Columns):
 
     def gram(self, w: Array) -> Array:
         """Row by row into a dense matrix."""
-        from dualgap.kernels.gram import csr_gram
+        from dualgap.kernels.gram import csr_gram, mirror
 
         B, side = self._by_rows, self.at.size
         H = np.zeros((side, side))
         csr_gram(B.data, B.indices, B.indptr, self.constant, w, H)
-        return _both_triangles(H)
+        mirror(H)
+        return H
 
     def sweeps(
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
@@ -232,10 +233,3 @@ def sparse_columns(at: Places, B: Any, constant: float) -> Columns:
     T[: B.shape[1]] = B.T.toarray()
     T[B.shape[1] :] = constant
     return DenseColumns(at, T)
-
-
-def _both_triangles(lower: Array) -> Array:
-    """A symmetric matrix, C-ordered, from its lower triangle (the upper holds zeros)."""
-    H = np.add(lower, lower.T, order="C")
-    H[np.diag_indices_from(H)] *= 0.5
-    return H

@@ -93,3 +93,14 @@ def symmetric_part(lower: Floats, at: Any, H: Floats) -> None:
             v = row[at[j]]
             H[i, j] = v
             H[j, i] = v
+
+
+@kernel
+def mirror(H: Floats) -> None:
+    """Copy the lower triangle of H to the upper one, tile by tile."""
+    side, tile = H.shape[0], 32
+    for top in range(0, side, tile):
+        for left in range(0, top + 1, tile):
+            for i in range(top, min(top + tile, side)):
+                for j in range(left, min(left + tile, i)):
+                    H[j, i] = H[i, j]

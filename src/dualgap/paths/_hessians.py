@@ -15,7 +15,7 @@ import numpy as np
 from dualgap import factorised
 from dualgap._types import Array
 from dualgap.algorithms._gram_descent import descend, largest_gain
-from dualgap.algorithms.working_set import ALL, GRAM_SIDE
+from dualgap.algorithms.working_set import ALL, largest_side
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._gram import CALLS, spared
@@ -200,7 +200,7 @@ class Descent(Hessian):
             matters[:] = True
         self.H = None  # nothing is left that does not fit the new S
         self.at, self.inside = np.flatnonzero(matters), matters
-        if self.at.size > GRAM_SIDE:
+        if self.at.size > largest_side(problem):
             return None
         columns = problem.columns(self.at)
         work = (columns.gram_sweeps + GATHERING) * columns.nonzeros
