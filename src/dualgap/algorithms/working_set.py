@@ -64,6 +64,8 @@ ENOUGH = 1e-2
 """Coordinates of the set may be left with this part of what the best one outside gains."""
 ENOUGH_BY_COLUMNS = 1e-1
 """The same where a sweep costs as much as the columns it reads."""
+AIM = 0.3
+"""Of the gap that is asked for: what sweeps over the columns aim at."""
 MOST_SWEEPS = 50.0
 """Sweeps over the columns in one Newton step, where no H is to be formed."""
 CLOSE = 0.7
@@ -88,10 +90,21 @@ class WorkingSet(Algorithm):
     """Coordinate descent on working sets, with Newton steps where the loss is not quadratic.
 
     For every scalar loss; made for l1 > 0. P never rises.
+
+    Parameters
+    ----------
+    tol : float
+        The relative gap beyond which sweeps over columns do not go; `solve` fills in its own.
     """
+
+    tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
     patience: ClassVar[int] = 1
+
+    def aiming_at(self, tol: float) -> WorkingSet:
+        """The gap to reach."""
+        return replace(self, tol=tol)
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """There are none."""
@@ -123,7 +136,7 @@ class WorkingSet(Algorithm):
 
     def step(self, problem: Problem, s: State) -> State:
         """One working set."""
-        solver = _Restricted(problem, s)
+        solver = _Restricted(problem, s, self.tol)
         solver.run()
         x = s.x.copy()
         x[solver.at] = solver.x
@@ -231,8 +244,11 @@ def working_set(
 class _Restricted:
     """P over the coordinates of a working set."""
 
-    def __init__(self, problem: Problem, s: State) -> None:
+    def __init__(self, problem: Problem, s: State, tol: float) -> None:
         self.problem = problem
+        gap = s.primal - s.dual
+        self.needed = AIM * tol * problem.scale(s.primal) / gap if gap > 0.0 else 0.0
+        """Share of what its coordinates gain now that may be left, for the gap asked for."""
         u = s.memory["gradient"]
         gain = gains(problem, s.x, u)
         self.touched = 0.0
@@ -331,7 +347,7 @@ class _Restricted:
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
             fresh, self.model = True, None
-            x = self._by_columns(w, 1e-2)
+            x = self._by_columns(w, min(max(1e-2, self.needed), 0.2))
         step = x - self.x
         if not step.any():
             self.stale = not fresh
