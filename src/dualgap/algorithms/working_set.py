@@ -30,6 +30,7 @@ import numpy as np
 from dualgap._types import Array, Places
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import EPS, conjugate_at
+from dualgap.algorithms._column_gradients import finish
 from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.algorithms._randomised import require_kernel
 from dualgap.designs import Columns
@@ -66,8 +67,10 @@ ENOUGH_BY_COLUMNS = 1e-1
 """The same where a sweep costs as much as the columns it reads."""
 AIM = 0.3
 """Of the gap that is asked for: what sweeps over the columns aim at."""
-MOST_SWEEPS = 50.0
-"""Sweeps over the columns in one Newton step, where no H is to be formed."""
+MOST_SWEEPS = 10.0
+"""Sweeps over the columns in one Newton step, where no H is to be formed;"""
+SETTLED = 0.05
+"""with no more changes of sign than this, per coordinate, conjugate gradients go on from there."""
 CLOSE = 0.7
 """Of l1: a coordinate of an earlier set whose gradient is less, and which is 0, does not matter;"""
 TOO_MANY = 2
@@ -440,8 +443,16 @@ class _Restricted:
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
         may_form = columns.at.size <= largest_side(self.problem)
         most = max(columns.gram_sweeps, 5.0) if may_form else MOST_SWEEPS
-        self.sweeps, _ = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
+        before = np.sign(x)
+        self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
+        if (
+            worst > goal
+            and not may_form
+            and np.count_nonzero(np.sign(x) != before) <= SETTLED * x.size
+        ):
+            x, products = finish(columns, w, r, x, h, self.l1, self.l2, goal)
+            self.touched += products * columns.nonzeros
         return x
 
 

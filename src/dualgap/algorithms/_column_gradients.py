@@ -1,0 +1,80 @@
+"""Conjugate gradients on the support, for models whose H is too large to be formed.
+
+Coordinate descent finds the signs, and may take hundreds of sweeps for the rest. On the orthant of
+the signs s the model is a quadratic,
+
+    m(x + d) = const - r'd + (1/2) d'(A_F'WA_F + diag(l2)) d,   r = -(g + l1 s + l2 x)_F
+
+over the coordinates F that are not 0 (or have no l1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.designs import Columns
+
+MOST = 100
+"""Products, of A_F and its transpose."""
+FURTHER = 0.1
+"""Of the goal of coordinate descent: they converge faster."""
+
+
+def finish(
+    columns: Columns, w: Array, v: Array, x: Array, h: Array, l1: Array, l2: Array, goal: float
+) -> tuple[Array, float]:
+    """An x with a lower model, nearly its minimiser on the support; and the products.
+
+    Parameters
+    ----------
+    columns : Columns
+        A.
+    w, v : array of shape (n,)
+        W, and the slopes of the model: A'v is its gradient g at x.
+    x, h, l1, l2 : array
+        The point, the diagonal of A'WA, and the strengths.
+    goal : float
+        No coordinate is to gain more than this by moving alone, in (h_j + l2_j) step^2.
+    """
+    total = h + l2
+    free = ((x != 0.0) | (l1 == 0.0)) & (total > 0.0)
+    unit = np.divide(1.0, total, out=np.zeros_like(total), where=free)
+    g = columns.rmatvec(v)
+    r = np.where(free, -(g + l1 * np.sign(x) + l2 * x), 0.0)
+    d, Ad = np.zeros_like(x), np.zeros_like(w)
+    s = unit * r
+    p, rho, count = s, float(r @ s), 0
+    while count < MOST and float(np.max(r * s, initial=0.0)) > FURTHER * goal:
+        Ap = columns.matvec(p)
+        Hp = columns.rmatvec(w * Ap) + l2 * p
+        count += 1
+        curvature = float(p @ Hp)
+        if not curvature > 0.0:
+            break
+        a = rho / curvature
+        d, Ad, r = d + a * p, Ad + a * Ap, np.where(free, r - a * Hp, 0.0)
+        s = unit * r
+        rho, before = float(r @ s), rho
+        p = s + (rho / before) * p
+    return _within(columns, w, g, x, d, Ad, l1, l2), float(count + 1)
+
+
+def _within(
+    columns: Columns, w: Array, g: Array, x: Array, d: Array, Ad: Array, l1: Array, l2: Array
+) -> Array:
+    """x + d; what would change its sign is set to 0, or else the first to do so ends the step."""
+    crossing = (l1 > 0.0) & (x * (x + d) < 0.0)
+    if not crossing.any():
+        return x + d
+    new = np.where(crossing, 0.0, x + d)
+    step = new - x
+    image = columns.matvec(step)
+    change = float(g @ step) + 0.5 * float(image @ (w * image))
+    change += float(l1 @ (np.abs(new) - np.abs(x))) + 0.5 * float(l2 @ (new * new - x * x))
+    if change < 0.0:
+        return new
+    share = float(np.min(-x[crossing] / d[crossing]))
+    new = x + share * d
+    new[crossing & (np.abs(new) <= 1e-15 * np.abs(x))] = 0.0
+    return new
