@@ -65,6 +65,10 @@ ENOUGH = 1e-2
 """Coordinates of the set may be left with this part of what the best one outside gains."""
 ENOUGH_BY_COLUMNS = 1e-1
 """The same where a sweep costs as much as the columns it reads."""
+SMALL_SIDE = 500
+"""An H that is always formed, if that is cheap."""
+FACTOR_PRICE = 1000.0
+"""Operations of a factorisation, side^3, for each entry of the columns: more are too many."""
 AIM = 0.3
 """Of the gap that is asked for: what sweeps over the columns aim at."""
 MOST_SWEEPS = 10.0
@@ -343,9 +347,7 @@ class _Restricted:
             symmetric_part(self.whole, self.at, H)
             self.model = Model(self.at, w, H)
             fresh, x = True, self._by_gram(1e-6)
-        elif self.at.size <= largest_side(problem) and self._gram_cost() <= max(
-            self.sweeps, CHEAP_GRAM
-        ):
+        elif self._may_form() and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -400,6 +402,13 @@ class _Restricted:
             cost *= 1.0 - (self.model.at.size / self.at.size) ** 2
         return cost
 
+    def _may_form(self) -> bool:
+        """Whether factorisations of H cost less than conjugate gradients with the columns."""
+        side = self.at.size
+        if side > largest_side(self.problem):
+            return False
+        return side <= SMALL_SIDE or side**3 <= FACTOR_PRICE * self.columns.nonzeros
+
     def _may_grow(self) -> bool:
         """The weights of the known H still do."""
         return self.problem.loss.is_quadratic or not self.stale
@@ -441,7 +450,7 @@ class _Restricted:
             self.touched += 0.5 * columns.nonzeros
         x, r = self.x.copy(), self.problem.q * self.y
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
-        may_form = columns.at.size <= largest_side(self.problem)
+        may_form = self._may_form()
         most = max(columns.gram_sweeps, 5.0) if may_form else MOST_SWEEPS
         before = np.sign(x)
         self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
