@@ -1,0 +1,82 @@
+"""Conjugate gradients on the support: the minimiser there, by brute force; P never rises."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import dualgap
+from dualgap.algorithms import _column_gradients, working_set
+from dualgap.algorithms._column_gradients import finish
+from dualgap.designs import as_design
+
+
+def model(seed=0, n=40, d=12, sparse=False):
+    """A, W and a point whose signs are those of the minimiser, or nearly."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    w = rng.uniform(0.2, 1.0, n) / n
+    v = rng.standard_normal(n) / n
+    l1, l2 = np.full(d, 0.02), rng.uniform(0.0, 0.1, d)
+    l1[-1] = 0.0
+    x = rng.standard_normal(d) * (rng.random(d) < 0.7)
+    columns = as_design(sp.csr_array(A) if sparse else A).columns(np.arange(d))
+    return columns, A, w, v, x, l1, l2
+
+
+def value(A, w, v, x, l1, l2, t):
+    z = A @ (t - x)
+    return v @ z + 0.5 * z @ (w * z) + l1 @ abs(t) + 0.5 * l2 @ (t * t)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_model_falls_and_zeros_stay(seed, sparse):
+    columns, A, w, v, x, l1, l2 = model(seed, sparse=sparse)
+    h = A.T**2 @ w
+    t, products = finish(columns, w, v, x, h, l1, l2, 0.0)
+    assert value(A, w, v, x, l1, l2, t) < value(A, w, v, x, l1, l2, x)
+    assert 0 < products <= _column_gradients.MOST + 1
+    penalised = l1 > 0
+    assert (t[penalised & (x == 0)] == 0).all()
+    assert (t * x >= 0)[penalised].all()  # no coordinate on the other side of 0
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_minimiser_where_no_sign_changes(sparse):
+    columns, A, w, v, x, l1, l2 = model(sparse=sparse)
+    x = np.where(x != 0, np.sign(x), 0.0) * 10.0  # far from 0
+    v = w * (A @ (x - 0.9 * x))  # so that the minimiser is near 0.9 x
+    t, _ = finish(columns, w, v, x, A.T**2 @ w, 0.0 * l1 + 1e-9 * (l1 > 0), 0.0 * l2, 0.0)
+    assert (np.sign(t) == np.sign(x))[x != 0].all()
+    F = (x != 0) | (l1 == 0)
+    slope = (A.T @ (v + w * (A @ (t - x))))[F]
+    assert slope == pytest.approx(np.zeros(F.sum()), abs=1e-7)
+
+
+def test_what_would_cross_ends_at_zero():
+    """One coordinate: its minimiser lies beyond 0."""
+    columns = as_design(np.ones((1, 1))).columns(np.arange(1))
+    one = np.ones(1)
+    t, _ = finish(columns, one, 5.0 * one, 0.1 * one, one, 0.5 * one, 0.0 * one, 0.0)
+    assert t == [0.0]
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("l2", [0.0, 1e-4])
+def test_the_same_optimum_in_fewer_sweeps(loss, l2, monkeypatch):
+    """Correlated columns and no H: hundreds of sweeps without it."""
+    rng = np.random.default_rng(4)
+    A = rng.standard_normal((300, 40)) + 5.0 * rng.standard_normal((300, 1))
+    b = A[:, :20] @ rng.standard_normal(20) + rng.standard_normal(300)
+    b = b if loss == "squared" else np.where(b > 0, 1.0, -1.0)
+    problem = dualgap.Problem(A, b, loss=loss, l1=1e-3, l2=l2, fit_intercept=True)
+    by_gram = problem.solve(algorithm="working-set", tol=1e-9)
+    monkeypatch.setattr(working_set, "GRAM_SIDE", 0)
+    ours = problem.solve(algorithm="working-set", tol=1e-9, max_passes=20000)
+    P = ours.trace.primal
+    assert (np.diff(P) <= 4e-15 * P[:-1]).all()
+    assert ours.status.converged and by_gram.status.converged
+    assert ours.certificate.primal == pytest.approx(by_gram.certificate.primal, rel=2e-9)
+    monkeypatch.setattr(working_set, "SETTLED", -1.0)  # never
+    crawls = problem.solve(algorithm="working-set", tol=1e-9, max_passes=1.5 * ours.passes)
+    assert not crawls.status.converged
