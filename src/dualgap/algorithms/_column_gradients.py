@@ -17,7 +17,7 @@ from dualgap.designs import Columns
 
 MOST = 100
 """Products, of A_F and its transpose."""
-FURTHER = 0.1
+FURTHER = 0.3
 """Of the goal of coordinate descent: they converge faster."""
 
 

@@ -71,9 +71,9 @@ FACTOR_PRICE = 1000.0
 """Operations of a factorisation, side^3, for each entry of the columns: more are too many."""
 AIM = 0.3
 """Of the gap that is asked for: what sweeps over the columns aim at."""
-MOST_SWEEPS = 10.0
+MOST_SWEEPS = 5.0
 """Sweeps over the columns in one Newton step, where no H is to be formed;"""
-SETTLED = 0.05
+SETTLED = 0.2
 """with no more changes of sign than this, per coordinate, conjugate gradients go on from there."""
 CLOSE = 0.7
 """Of l1: a coordinate of an earlier set whose gradient is less, and which is 0, does not matter;"""
