@@ -143,6 +143,9 @@ WAYS = [
     ("_krylov", WIDE, WIDE_Y, "squared", 0.0),
     ("subspace", X, SIGNS, "logistic", 0.0),
     ("subspace", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
+    ("columns", X, Y, "squared", 0.5),
+    ("columns", X, SIGNS, "logistic", 0.5),
+    ("columns", WIDE, np.sign(WIDE_Y), "logistic", 1.0),
 ]
 
 
@@ -150,8 +153,9 @@ def way(name, monkeypatch):
     """The module, and no other way that would be shorter."""
     from dualgap.paths import _gram, _hessians, _krylov, _newton
 
-    if name == "_krylov":
+    if name in ("_krylov", "columns"):
         monkeypatch.setattr(_gram, "pays", lambda *_: False)
+        monkeypatch.setattr(_hessians, "may_form", lambda *_: False)
     if name == "subspace":
         monkeypatch.setattr(_hessians, "_may_factorise", lambda _: False)
     return {"_gram": _gram, "_krylov": _krylov}.get(name, _newton)

@@ -347,7 +347,7 @@ class _Restricted:
             symmetric_part(self.whole, self.at, H)
             self.model = Model(self.at, w, H)
             fresh, x = True, self._by_gram(1e-6)
-        elif self._may_form() and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+        elif may_form(problem, self.columns) and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -402,13 +402,6 @@ class _Restricted:
             cost *= 1.0 - (self.model.at.size / self.at.size) ** 2
         return cost
 
-    def _may_form(self) -> bool:
-        """Whether factorisations of H cost less than conjugate gradients with the columns."""
-        side = self.at.size
-        if side > largest_side(self.problem):
-            return False
-        return side <= SMALL_SIDE or side**3 <= FACTOR_PRICE * self.columns.nonzeros
-
     def _may_grow(self) -> bool:
         """The weights of the known H still do."""
         return self.problem.loss.is_quadratic or not self.stale
@@ -450,24 +443,24 @@ class _Restricted:
             self.touched += 0.5 * columns.nonzeros
         x, r = self.x.copy(), self.problem.q * self.y
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
-        may_form = self._may_form()
-        most = max(columns.gram_sweeps, 5.0) if may_form else MOST_SWEEPS
+        later = may_form(self.problem, columns)  # by its Gram matrix, if this takes long
+        most = max(columns.gram_sweeps, 5.0) if later else MOST_SWEEPS
         before = np.sign(x)
         self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
-        if (
-            worst > goal
-            and not may_form
-            and np.count_nonzero(np.sign(x) != before) <= SETTLED * x.size
-        ):
+        settled = np.count_nonzero(np.sign(x) != before) <= SETTLED * x.size
+        if worst > goal and settled and not later:
             x, products = finish(columns, w, r, x, h, self.l1, self.l2, goal)
             self.touched += products * columns.nonzeros
         return x
 
 
-def largest_side(problem: Problem) -> float:
-    """Of an H that is formed."""
-    return GRAM_SIDE if problem.loss.is_quadratic else NEWTON_SIDE * GRAM_SIDE
+def may_form(problem: Problem, columns: Columns) -> bool:
+    """Whether factorisations of H cost less than conjugate gradients with the columns."""
+    side = columns.at.size
+    if side > GRAM_SIDE * (1.0 if problem.loss.is_quadratic else NEWTON_SIDE):
+        return False
+    return side <= SMALL_SIDE or side**3 <= FACTOR_PRICE * columns.nonzeros
 
 
 def _whole_is_cheap(problem: Problem) -> bool:

@@ -14,8 +14,9 @@ import numpy as np
 
 from dualgap import factorised
 from dualgap._types import Array
+from dualgap.algorithms._column_gradients import finish
 from dualgap.algorithms._gram_descent import descend, largest_gain
-from dualgap.algorithms.working_set import ALL, largest_side
+from dualgap.algorithms.working_set import ALL, MOST_SWEEPS, may_form
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._gram import CALLS, spared
@@ -32,6 +33,8 @@ GATHERING = 4.0
 """Multiplications that copying an entry is taken to cost."""
 ACCURACY = 1e-4
 """Of what coordinates gain by moving alone: where the descent on H ends."""
+BY_COLUMNS = 1e-3
+"""The same where H is too large to be formed."""
 KNOWN = 1e-3
 """What the Krylov space leaves of the system that it is made for."""
 FEW, MOST = 2, 40
@@ -183,12 +186,14 @@ class Descent(Hessian):
     """With l1: coordinate descent on H, of the coordinates S that may come to matter."""
 
     def __init__(self) -> None:
+        self.known = False
         self.H: Array | None = None
+        """None, if it is known by its columns only."""
         self.inside = np.empty(0, dtype=bool)
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether H is known, and S has all that it should have by now."""
-        if self.H is None:
+        if not self.known:
             return False
         needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
         return not (needed & ~self.inside).any()
@@ -198,24 +203,33 @@ class Descent(Hessian):
         matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
         if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
             matters[:] = True
-        self.H = None  # nothing is left that does not fit the new S
+        self.known, self.H = False, None  # nothing is left that does not fit the new S
         self.at, self.inside = np.flatnonzero(matters), matters
-        if self.at.size > largest_side(problem):
-            return None
         columns = problem.columns(self.at)
-        work = (columns.gram_sweeps + GATHERING) * columns.nonzeros
+        by_gram = may_form(problem, columns)
+        work = ((columns.gram_sweeps if by_gram else 1.0) + GATHERING) * columns.nonzeros
         self.price = _in_steps(problem, work)
         if self.price > DEAR:
             return None
-        self.H = columns.gram(problem.q * hess)
+        self.known, w = True, problem.q * hess
+        if by_gram:
+            self.H = columns.gram(w)
+        else:
+            self.w, self.h = w, columns.norms_sq(w)
         return 1.0
 
     def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array) -> Step:
         """To the minimiser of the model, nearly."""
-        assert self.H is not None
-        at = self.at
+        at, d, spent = self.at, np.zeros_like(x), 0.0
         l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
-        goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
-        d = np.zeros_like(x)
-        d[at] = descend(self.H, u[at], x[at], l1, l2, goal)[0] - x[at]
-        return Step(d, None, 0.0)
+        if self.H is not None:
+            goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
+            new, _ = descend(self.H, u[at], x[at], l1, l2, goal)
+        else:
+            columns, new, v = problem.columns(at), x[at], problem.q * y
+            goal = BY_COLUMNS * largest_gain(self.h, u[at], new, l1, l2)
+            spent, _ = columns.sweeps(self.w, v, new, self.h, l1, l2, MOST_SWEEPS, goal)
+            new, products = finish(columns, self.w, v, new, self.h, l1, l2, goal)
+            spent = (spent + products) * columns.nonzeros / problem.design.nonzeros
+        d[at] = new - x[at]
+        return Step(d, None, spent)

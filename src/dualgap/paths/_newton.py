@@ -1,4 +1,4 @@
-"""Other losses: Newton's method along the path, with one H for many points.
+"""Other losses, and elastic nets: Newton's method along the path, with one H for many points.
 
 From x and z = A x, continued from the points before (z as x is, so that it costs no product):
 
@@ -51,9 +51,10 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     free = not problem.penalty_weights.all() or any(l1 + l2 <= 0 for l1, l2 in strengths)
     if problem.loss.is_vector or not is_smooth(problem) or free or len(strengths) < FEWEST:
         return False
-    if problem.loss.is_quadratic:
-        return False
-    return all(l1 == 0 for l1, _ in strengths) or all(l1 > 0 for l1, _ in strengths)
+    if all(l1 == 0 for l1, _ in strengths):
+        return not problem.loss.is_quadratic
+    # Squared loss with l1 alone, and columns too many for a Gram matrix: solves take fewer passes.
+    return all(l1 > 0 and (l2 > 0 or not problem.loss.is_quadratic) for l1, l2 in strengths)
 
 
 class Found(NamedTuple):

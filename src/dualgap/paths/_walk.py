@@ -1,9 +1,9 @@
 """The walk along a path: each point by the cheapest way that gets it certified.
 
 Squared loss and few columns: on the Gram matrix (`_gram`); with l2 alone, and too many columns, in
-one Krylov space (`_krylov`). Other losses, and few columns or rows: by Newton steps that share
-their matrix (`_newton`). What these do not get certified, and everything else: a solve that starts
-ahead of the points before.
+one Krylov space (`_krylov`). Other losses, and elastic nets: by Newton steps that share their
+matrix, or what stands in for it (`_newton`). What these do not get certified, and everything else:
+a solve that starts ahead of the points before.
 """
 
 from __future__ import annotations
