@@ -101,6 +101,7 @@ class HessianFactor:
         narrow: Narrow | None = None,
     ) -> None:
         self.design, self.w, self.l2 = design, w, l2
+        self.last: Array | None = None
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
@@ -110,7 +111,6 @@ class HessianFactor:
                 self.gram, self.is_narrow = self._gram(norms, None), False
                 self.cholesky = cholesky(self.gram, l2)
             return
-        self.bordered = not l2[-1] > 0
         self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
         self.root = np.sqrt(w)
         if self.outer is None:
@@ -123,7 +123,7 @@ class HessianFactor:
         self.is_exact = shift == 1.0
         M = self.root[:, None] * self.outer * self.root / shift
         self.cholesky = cholesky(M, 1.0)
-        if self.bordered:
+        if not l2[-1] > 0:
             # H = [[K, h], [h', k]] with the free coordinate last, h = A'Wa, k = a'Wa. With
             # c = (I + M)^(-1) W^(1/2) a it is K^(-1) h = E^(-1) A'W^(1/2) c, and the Schur
             # complement k - h'K^(-1) h = a'W^(1/2) c.
@@ -160,8 +160,8 @@ class HessianFactor:
         if not (share > 0).all() or np.ptp(share) > 1e-12 * share.max():
             return self
         assert self.outer is not None
-        last = self.last if self.bordered else None
-        return HessianFactor(self.design, self.w, l2, outer=self.outer / share[0], last=last)
+        outer = self.outer / share[0]
+        return HessianFactor(self.design, self.w, l2, outer=outer, last=self.last)
 
     def solve(self, r: Array) -> Array:
         """H^(-1) r."""
@@ -177,25 +177,28 @@ class HessianFactor:
         if self.columns or not self.is_exact:
             return None
         assert self.outer is not None
-        penalised = z - float(x[-1]) * self.last if self.bordered else z
-        image = -(self.outer @ slope) - penalised
+        image = -(self.outer @ slope) - z
+        if self.last is not None:  # z has its share of the free column
+            image += float(x[-1]) * self.last
         d, v = self._by_rows(r, image)
         Ad = image - self.outer @ v
-        return d, Ad + float(d[-1]) * self.last if self.bordered else Ad
+        if self.last is not None:
+            Ad += float(d[-1]) * self.last
+        return d, Ad
 
     def _by_rows(self, r: Array, image: Array) -> tuple[Array, Array]:
         """H^(-1) r by Woodbury's identity, E^(-1) (r - A'v) where penalised; and v.
 
         ``image`` is A E^(-1) r.
         """
-        inner, last = cholesky_solve(self.cholesky, self.root * image), 0.0
-        if self.bordered:
-            last = (float(r[-1]) - float((self.root * self.last) @ inner)) / self.schur
-            inner += last * self.end
+        inner, free = cholesky_solve(self.cholesky, self.root * image), 0.0
+        if self.last is not None:
+            free = (float(r[-1]) - float((self.root * self.last) @ inner)) / self.schur
+            inner += free * self.end
         v = self.root * inner
         d = self.inverse_l2 * (r - self.design.rmatvec(v))
-        if self.bordered:
-            d[-1] = last
+        if self.last is not None:
+            d[-1] = free
         return d, v
 
     @property

@@ -80,3 +80,15 @@ def test_the_same_optimum_in_fewer_sweeps(loss, l2, monkeypatch):
     monkeypatch.setattr(working_set, "SETTLED", -1.0)  # never
     crawls = problem.solve(algorithm="working-set", tol=1e-9, max_passes=1.5 * ours.passes)
     assert not crawls.status.converged
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("same", [False, True])
+def test_sweeps_carry_the_slopes_along(sparse, same):
+    """`finish` starts from what they leave: v + W A (t - x)."""
+    columns, A, w, v, x, l1, l2 = model(sparse=sparse)
+    w = np.full_like(w, w[0]) if same else w
+    t, left = x.copy(), v.copy()
+    columns.sweeps(w, left, t, A.T**2 @ w, l1, l2, 3.0, 0.0)
+    assert (t != x).any()
+    np.testing.assert_allclose(left, v + w * (A @ (t - x)), atol=1e-14)

@@ -355,3 +355,17 @@ def test_nothing_to_fit():
                             fit_intercept=True)  # fmt: skip
     assert path.converged and not path.x.any()
     np.testing.assert_allclose(path.intercepts, 3.0)
+
+
+def test_no_point_takes_more_passes_than_it_may(monkeypatch):
+    """Badly conditioned, so that the space would have to grow further: solves end at the limit."""
+    from dualgap.paths import _gram
+
+    monkeypatch.setattr(_gram, "pays", lambda *_: False)
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(90, 70)) * np.logspace(0, -3, 70)
+    b = A @ rng.normal(size=70) + 0.01 * rng.normal(size=90)
+    options = {"lambdas": np.geomspace(1e-2, 1e-9, 8), "l1_ratio": 0.0, "tol": 1e-8}
+    free, short = dualgap.path(A, b, **options), dualgap.path(A, b, max_passes=12, **options)
+    assert free.passes.max() > 20.0
+    assert short.passes.max() <= 13.0  # a solve counts the product that its last check makes

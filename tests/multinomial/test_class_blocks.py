@@ -63,7 +63,7 @@ def test_descent_ends_at_the_optimum_of_its_model():
     G = blocks.class_blocks(problem, p, 0.0)
     l1 = np.broadcast_to(problem.regularizer.l1, x.shape)
     l2 = np.broadcast_to(problem.regularizer.l2, x.shape)
-    t, work = blocks.descent(G, u, x, l1, l2, most=1e9)
+    t, work = blocks.descent(G, 1.0, u, x, l1, l2, most=1e9)
     slope = np.stack([u[:, k] + G[k] @ (t - x)[:, k] for k in range(K)], axis=1) + l2 * t
     at_zero = t == 0.0
     assert at_zero.any() and not at_zero.all()
@@ -71,7 +71,7 @@ def test_descent_ends_at_the_optimum_of_its_model():
     assert (abs(slope) <= l1 + 3e-3)[at_zero].all()
     assert work < 1e9
 
-    few, less = blocks.descent(G, u, x, l1, l2, most=0.0)
+    few, less = blocks.descent(G, 1.0, u, x, l1, l2, most=0.0)
     assert less == blocks.LEAST_SWEEPS * G.size
 
     def model(t):

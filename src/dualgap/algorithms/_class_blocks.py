@@ -22,6 +22,8 @@ from dualgap.problem import Problem
 
 LARGEST_SIDE = 1024
 """Of a block."""
+LARGEST = 2**25
+"""Entries of all blocks (256 MB)."""
 LARGEST_WHOLE = 2048
 """The same of H."""
 EXACT = 1e-4
@@ -34,7 +36,7 @@ def price(problem: Problem) -> float:
     """What the blocks cost, in passes."""
     design = problem.design
     d = design.shape[1]
-    if d > LARGEST_SIDE:
+    if d > LARGEST_SIDE or d * math.prod(problem.shape) > LARGEST:
         return np.inf
     work = design.gram_multiplications(True) + d**3 / 3.0 / BLAS3_GAIN
     return float(work / (2.0 * design.nonzeros))
@@ -89,8 +91,10 @@ def inverse_on(G: Array, l2: Array, free: Mask) -> Callable[[Array], Array]:
     return solve
 
 
-def descent(G: Array, u: Array, x: Array, l1: Array, l2: Array, most: float) -> tuple[Array, float]:
-    """A t with less u'(t - x) + (1/2)(t - x)'G(t - x) + g(t) than x, and the multiplications.
+def descent(
+    G: Array, share: float, u: Array, x: Array, l1: Array, l2: Array, most: float
+) -> tuple[Array, float]:
+    """A t with less u'(t - x) + (share/2)(t - x)'G(t - x) + g(t) than x, and the multiplications.
 
     Class by class, by coordinate descent: the minimiser but for `EXACT`, unless that takes more
     than ``most`` multiplications.
@@ -100,7 +104,8 @@ def descent(G: Array, u: Array, x: Array, l1: Array, l2: Array, most: float) -> 
     out, work = np.empty_like(x), 0.0
     sweeps = max(LEAST_SWEEPS, int(most / G.size))
     parts = zip(G, *map(_columns, (u, x, l1, l2, out)), strict=True)
-    for block, slope, start, *strengths, into in parts:
+    for part, slope, start, *strengths, into in parts:
+        block = part if share == 1.0 else share * part
         limits, ridge = map(np.ascontiguousarray, strengths)
         goal = EXACT * largest_gain(block.diagonal(), slope, start, limits, ridge)
         t = start.copy()

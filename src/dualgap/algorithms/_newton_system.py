@@ -148,7 +148,7 @@ class System:
         while not self.solved and done < most:
             assert self.p is not None
             if self._narrows():
-                rough = True
+                rough, self.smoothed = True, None
                 Ap, Hp = self._narrow_product(self.p)
             else:
                 Ap, Hp = product(self.p)
@@ -257,6 +257,7 @@ class System:
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
         self.factorised_at, self.spent = self.count, 0.0
+        self.smoothed = None  # what comes now is better than any mix with what was
         self.passes += 1.0
         return True
 
@@ -436,7 +437,7 @@ class System:
                 self._look_at_step()
                 return
         self.Ad, Hd = product(self.d)
-        self.passes, self.smoothed = self.passes + 1.0, None
+        self.passes += 1.0
         self.left = -self.s.memory["grad"] - Hd - self.l2 * self.d
         if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
             return

@@ -169,8 +169,8 @@ def _class_by_class(problem: Problem, s: State) -> State:
     l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
     one_pass = 2.0 * problem.design.nonzeros * len(memory["blocks"])
     for share in (1.0, 2.0, 4.0):
-        G = share * memory["blocks"]
-        x, work = blocks.descent(G, s.u, s.x, l1, l2, most=DESCENT * one_pass)
+        model = memory["blocks"], share
+        x, work = blocks.descent(*model, s.u, s.x, l1, l2, most=DESCENT * one_pass)
         z = problem.predict(x)
         primal = problem.primal(x, z)
         passes += 0.5 + work / one_pass

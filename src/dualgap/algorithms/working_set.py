@@ -147,7 +147,7 @@ class WorkingSet(Algorithm):
         solver.run()
         x = s.x.copy()
         x[solver.at] = solver.x
-        z = solver.predictions(x)
+        z = solver.predictions(x)  # counts, if it is a product with all of A
         spent = 0.5 + solver.touched / problem.design.nonzeros
         after = replace(s, t=s.t + 1, passes=s.passes + spent)
         memory = {**s.memory, **solver.remembered()}
@@ -288,6 +288,7 @@ class _Restricted:
         """A x + offset; x is 0 outside the set."""
         problem = self.problem
         if self.whole is not None:
+            self.touched += 0.5 * problem.design.nonzeros
             return problem.predict(x)
         z = self.columns.matvec(self.x)
         return z if problem.offset is None else z + problem.offset

@@ -117,7 +117,7 @@ def dense_sweeps(
     most: float,
     goal: float,
 ) -> tuple[float, float]:
-    """Columns are the rows of T; x is overwritten, r is lost.
+    """Columns are the rows of T; x is overwritten, and r, which goes with it.
 
     ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns. Returns the sweeps,
     and what is held against ``goal``.
@@ -161,6 +161,8 @@ def dense_sweeps(
             if everywhere:
                 break
             rounds = 0
+    for i in range(n):
+        r[i] += owed * w[i] * last[i]
     return visits / x.size, worst
 
 

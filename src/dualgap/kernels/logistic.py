@@ -62,7 +62,7 @@ def fenchel_gaps(z: Floats, y: Floats, b: Floats, out: Floats) -> None:
         large, small = 1.0 / (1.0 + e), e / (1.0 + e)
         s, rest = (small, large) if m >= 0.0 else (large, small)
         d = p - s
-        if abs(d) <= NEAR * small:
+        if small > 0.0 and abs(d) <= NEAR * small:
             r, q = d / s, -d / rest
             out[i] = s * r * r * excess(r) + rest * q * q * excess(q)
             continue

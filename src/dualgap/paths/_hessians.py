@@ -107,9 +107,9 @@ class Factor(Hessian):
 
     def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float:
         """The factor of H at this point."""
-        outer = None if self.factor is None else self.factor.outer
+        outer, last = (None, None) if self.factor is None else (self.factor.outer, self.factor.last)
         self.factor = factorised.HessianFactor(
-            problem.design, problem.q * hess, problem.regularizer.l2, outer=outer
+            problem.design, problem.q * hess, problem.regularizer.l2, outer=outer, last=last
         )
         work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
         if self.factor.outer is None:
@@ -178,7 +178,7 @@ class Subspace(Hessian):
         """-(u + l2 x) without the intercept, in the variables t; and what moves the intercept."""
         r, last = -u - problem.regularizer.l2 * x, 0.0
         if isinstance(problem.design, InterceptDesign):  # in terms of c, not of x's last entry
-            last = float(r[-1]) / (problem.design.scale * self.corner)
+            last = float(r[-1]) / (problem.design.scale * (self.corner or 1.0))
         return self.unit * (r[: problem.d] - last * self.h), last
 
 

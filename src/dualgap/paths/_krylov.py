@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import scipy.linalg
 
 from dualgap._types import Array
 from dualgap.certificate import Certificate, certified_pair
@@ -28,6 +29,8 @@ LARGEST = 2.0
 """Entries of V, at most, over those of the data;"""
 ALWAYS = 20
 """but so many vectors are never too many."""
+LONGEST = 300
+"""More vectors than this would take longer than what they spare."""
 NOTHING = 1e-14
 """Of M: an off-diagonal entry of T that small ends the space."""
 
@@ -40,9 +43,9 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
 
 
 def points(
-    problem: Problem, strengths: Sequence[tuple[float, float]], tol: float
+    problem: Problem, strengths: Sequence[tuple[float, float]], tol: float, most: float
 ) -> Iterator[tuple[Problem, Array, Array, Certificate, float]]:
-    """The problem at each l2, x with the intercept, y, their certificate, and passes it took."""
+    """The problem at each l2, x with the intercept, y, their certificate, and passes (<= most)."""
     base, q, b = problem.base, problem.q, targets(problem)
     mean, m = 0.0, np.zeros(problem.d)
     if problem.fit_intercept:
@@ -53,17 +56,17 @@ def points(
     square, passes = problem.mean(b * b), 2.0
     for _, l2 in strengths:
         problem = problem.replace(l1=0.0, l2=l2)
-        passes -= space.size
-        t = _point(problem, space, square, tol)
+        room, passes = most - passes, passes - space.size
+        t = _point(problem, space, square, tol, room)
         x = problem.joined(unit * t, mean - float(m @ (unit * t)))
         certificate, y = certified_pair(problem, x, None)
         yield problem, x, y, certificate, passes + space.size
         passes = 1.0
 
 
-def _point(problem: Problem, space: Lanczos, square: float, tol: float) -> Array:
-    """t, as good as the largest space allows."""
-    s = np.zeros(0)
+def _point(problem: Problem, space: Lanczos, square: float, tol: float, room: float) -> Array:
+    """t, as good as the largest space allows, and ``room`` products."""
+    s, limit = np.zeros(0), space.size + room
     while True:
         if space.size:
             s = space.solve(problem.l2)
@@ -71,7 +74,7 @@ def _point(problem: Problem, space: Lanczos, square: float, tol: float) -> Array
             gap = 0.5 * space.left(s) ** 2 / problem.l2
             if gap <= MARGIN * tol * problem.scale(primal):
                 break
-        if not space.may_grow:
+        if not space.may_grow or space.size + 1 > limit:
             break
         space.grow()
     return s @ space.V[: space.size]
@@ -97,7 +100,7 @@ class Lanczos:
     ) -> None:
         self.base, self.w, self.m, self.unit = base, w, m, unit
         n, d = base.shape
-        limit = min(max(ALWAYS, int(LARGEST * base.nonzeros / d)), n, d)
+        limit = min(max(ALWAYS, int(LARGEST * base.nonzeros / d)), LONGEST, n, d)
         self.V = np.empty(((limit if most is None else min(limit, most)) + 1, d))
         self.length = float(np.linalg.norm(v))
         self.V[0] = v / self.length if self.length > 0.0 else 0.0
@@ -124,8 +127,17 @@ class Lanczos:
 
     def solve(self, l2: float) -> Array:
         """(T + l2 I)^(-1) |v| e_1."""
-        one = np.eye(self.size)
-        return np.asarray(np.linalg.solve(self.T + l2 * one, self.length * one[0]))
+        right = np.zeros(self.size)
+        right[0] = self.length
+        return self._solve(l2, right)
+
+    def _solve(self, l2: float, right: Array) -> Array:
+        """(T + l2 I)^(-1) right, from its two bands."""
+        if self.size == 1:
+            return np.asarray(right / (self.diagonal[0] + l2))
+        bands = np.array([self.diagonal, self.beside])
+        bands[0] += l2
+        return np.asarray(scipy.linalg.solveh_banded(bands, right, lower=True))
 
     def left(self, s: Array) -> float:
         """|v - (M + l2 I) V's| where (T + l2 I) s = |v| e_1."""
@@ -135,7 +147,7 @@ class Lanczos:
         """(M + l2 I)^(-1) r, if M is known on the space of V; ``outside`` is M + l2 I elsewhere."""
         V = self.V[: self.size]
         c = V @ r
-        inside = np.linalg.solve(self.T + l2 * np.eye(self.size), c) - c / outside
+        inside = self._solve(l2, c) - c / outside if self.size else c
         return np.asarray(r / outside + inside @ V)
 
     def grow(self) -> None:

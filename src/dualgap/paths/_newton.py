@@ -72,10 +72,12 @@ class Tracker:
     ----------
     tol : float
         The relative gap that points are certified to.
+    most : float
+        Passes over the data that a point may cost.
     """
 
-    def __init__(self, tol: float) -> None:
-        self.tol = tol
+    def __init__(self, tol: float, most: float = math.inf) -> None:
+        self.tol, self.most = tol, most
         self.failures = 0
         self.rates = {True: math.inf, False: math.inf}
         """What the last step with a fresh H left of the gap, and the last with an old one."""
@@ -141,6 +143,8 @@ class Tracker:
         """The point, if its certificate says so."""
         certificate, y, z = certified_at(problem, x)
         if not (certificate.certified and certificate.relative_gap <= self.tol):
+            return None
+        if passes > self.most:
             return None
         return Found(Stop(problem.l1 + problem.l2, x, y, z), certificate, passes)
 

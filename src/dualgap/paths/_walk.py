@@ -61,8 +61,8 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, options)
     if ours and _krylov.pays(problem, strengths):
-        return _walk_in_krylov(problem, strengths, tol, options)
-    tracker = _newton.Tracker(tol) if ours and _newton.pays(problem, strengths) else None
+        return _walk_in_krylov(problem, strengths, tol, passes, options)
+    tracker = _newton.Tracker(tol, passes) if ours and _newton.pays(problem, strengths) else None
     return _walk(problem, strengths, tracker, options)
 
 
@@ -118,14 +118,13 @@ def _walk_on_gram(
 
 
 def _walk_in_krylov(
-    problem: Problem, strengths: Strengths, tol: float, options: dict[str, Any]
+    problem: Problem, strengths: Strengths, tol: float, most: float, options: dict[str, Any]
 ) -> Iterator[Point]:
-    for k, (at, x, y, certificate, passes) in enumerate(_krylov.points(problem, strengths, tol)):
+    found = _krylov.points(problem, strengths, tol, most)
+    for k, (at, x, y, certificate, passes) in enumerate(found):
         if not (certificate.certified and certificate.gap <= tol * at.scale(certificate.primal)):
-            rest = _walk(at, strengths[k:], None, {**options, "x0": _given(at, x)})
-            first = next(rest)
-            yield first._replace(passes=first.passes + passes)
-            yield from rest
+            start = {"x0": _given(at, x)} if np.isfinite(x).all() else {}
+            yield from _walk(at, strengths[k:], None, {**options, **start})
             return
         yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
 
