@@ -461,7 +461,8 @@ def may_form(problem: Problem, columns: Columns) -> bool:
     side = columns.at.size
     if side > GRAM_SIDE * (1.0 if problem.loss.is_quadratic else NEWTON_SIDE):
         return False
-    return side <= SMALL_SIDE or side**3 <= FACTOR_PRICE * columns.nonzeros
+    support = min(side, problem.n)  # about, at most: that of l1 is no larger than the rows are many
+    return support <= SMALL_SIDE or support**3 <= FACTOR_PRICE * columns.nonzeros
 
 
 def _whole_is_cheap(problem: Problem) -> bool:
