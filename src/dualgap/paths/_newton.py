@@ -23,6 +23,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms._curvature import curvature, is_smooth
+from dualgap.algorithms.working_set import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._ahead import Stop
@@ -54,7 +55,8 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     if all(l1 == 0 for l1, _ in strengths):
         return not problem.loss.is_quadratic
     # Squared loss with l1 alone, and columns too many for a Gram matrix: solves take fewer passes.
-    return all(l1 > 0 and (l2 > 0 or not problem.loss.is_quadratic) for l1, l2 in strengths)
+    lasso_too = problem.size <= GRAM_SIDE or not problem.loss.is_quadratic
+    return all(l1 > 0 and (l2 > 0 or lasso_too) for l1, l2 in strengths)
 
 
 class Found(NamedTuple):
