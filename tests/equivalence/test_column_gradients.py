@@ -33,7 +33,9 @@ def value(A, w, v, x, l1, l2, t):
 def test_the_model_falls_and_zeros_stay(seed, sparse):
     columns, A, w, v, x, l1, l2 = model(seed, sparse=sparse)
     h = A.T**2 @ w
-    t, products = finish(columns, w, v, x, h, l1, l2, 0.0)
+    left = v.copy()
+    t, products = finish(columns, w, left, x, h, l1, l2, 0.0)
+    np.testing.assert_allclose(left, v + w * (A @ (t - x)), atol=1e-13)
     assert value(A, w, v, x, l1, l2, t) < value(A, w, v, x, l1, l2, x)
     assert 0 < products <= _column_gradients.MOST + 1
     penalised = l1 > 0
@@ -46,7 +48,8 @@ def test_the_minimiser_where_no_sign_changes(sparse):
     columns, A, w, v, x, l1, l2 = model(sparse=sparse)
     x = np.where(x != 0, np.sign(x), 0.0) * 10.0  # far from 0
     v = w * (A @ (x - 0.9 * x))  # so that the minimiser is near 0.9 x
-    t, _ = finish(columns, w, v, x, A.T**2 @ w, 0.0 * l1 + 1e-9 * (l1 > 0), 0.0 * l2, 0.0)
+    left = v.copy()
+    t, _ = finish(columns, w, left, x, A.T**2 @ w, 0.0 * l1 + 1e-9 * (l1 > 0), 0.0 * l2, 0.0)
     assert (np.sign(t) == np.sign(x))[x != 0].all()
     F = (x != 0) | (l1 == 0)
     slope = (A.T @ (v + w * (A @ (t - x))))[F]

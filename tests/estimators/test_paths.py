@@ -151,13 +151,13 @@ WAYS = [
 
 def way(name, monkeypatch):
     """The module, and no other way that would be shorter."""
-    from dualgap.paths import _gram, _hessians, _krylov, _newton
+    from dualgap.paths import _descent, _gram, _krylov, _newton
 
     if name in ("_krylov", "columns"):
         monkeypatch.setattr(_gram, "pays", lambda *_: False)
-        monkeypatch.setattr(_hessians, "may_form", lambda *_: False)
+        monkeypatch.setattr(_descent, "may_form", lambda *_: False)
     if name == "subspace":
-        monkeypatch.setattr(_hessians, "_may_factorise", lambda _: False)
+        monkeypatch.setattr(_newton, "may_factorise", lambda _: False)
     return {"_gram": _gram, "_krylov": _krylov}.get(name, _newton)
 
 
@@ -258,16 +258,16 @@ def test_other_paths_are_walked_by_solves(loss):
 
 def test_a_hessian_that_would_cost_too_much_leaves_nothing_behind(monkeypatch):
     """The set of coordinates changes, its H is not formed: no step may mix the two."""
-    from dualgap.paths import _hessians
+    from dualgap.paths import _descent
 
     problem = Problem(WIDE, np.sign(WIDE_Y), loss="logistic", l1=0.1)
     hess = np.full(problem.n, 0.25)
     few, many = np.zeros(problem.d), np.full(problem.d, 0.1)
     few[:3] = 0.1
-    model = _hessians.Descent()
+    model = _descent.Descent()
     assert model.renew(problem, few, few, hess)
     assert model.serves(problem, few, few)
-    monkeypatch.setattr(_hessians, "DEAR", -1.0)
+    monkeypatch.setattr(_descent, "DEAR", -1.0)
     assert not model.renew(problem, many, many, hess)
     assert not model.serves(problem, many, many)
     assert not model.serves(problem, few, few)

@@ -5,15 +5,21 @@ the signs s the model is a quadratic,
 
     m(x + d) = const - r'd + (1/2) d'(A_F'WA_F + diag(l2)) d,   r = -(g + l1 s + l2 x)_F
 
-over the coordinates F that are not 0 (or have no l1).
+over the coordinates F that are not 0 (or have no l1). They are scaled by its diagonal, or by what
+knows more of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.designs import Columns
+
+Inverse = Callable[[Array], Array]
+"""r -> M^(-1) r for a matrix M that stands for that of the model on F; 0 where r is."""
 
 MOST = 100
 """Products, of A_F and its transpose."""
@@ -22,7 +28,15 @@ FURTHER = 0.3
 
 
 def finish(
-    columns: Columns, w: Array, v: Array, x: Array, h: Array, l1: Array, l2: Array, goal: float
+    columns: Columns,
+    w: Array,
+    v: Array,
+    x: Array,
+    h: Array,
+    l1: Array,
+    l2: Array,
+    goal: float,
+    prepare: Callable[[Mask], Inverse] | None = None,
 ) -> tuple[Array, float]:
     """An x with a lower model, nearly its minimiser on the support; and the products.
 
@@ -31,50 +45,57 @@ def finish(
     columns : Columns
         A.
     w, v : array of shape (n,)
-        W, and the slopes of the model: A'v is its gradient g at x.
+        W, and the slopes of the model: A'v is its gradient g at x. They are carried along.
     x, h, l1, l2 : array
         The point, the diagonal of A'WA, and the strengths.
     goal : float
         No coordinate is to gain more than this by moving alone, in (h_j + l2_j) step^2.
+    prepare : callable, optional
+        From F, as a mask, to an `Inverse` for it; without it that of the diagonal.
     """
     total = h + l2
     free = ((x != 0.0) | (l1 == 0.0)) & (total > 0.0)
     unit = np.divide(1.0, total, out=np.zeros_like(total), where=free)
+    inverse = (lambda r: unit * r) if prepare is None else prepare(free)
     g = columns.rmatvec(v)
     r = np.where(free, -(g + l1 * np.sign(x) + l2 * x), 0.0)
     d, Ad = np.zeros_like(x), np.zeros_like(w)
-    s = unit * r
-    p, rho, count = s, float(r @ s), 0
-    while count < MOST and float(np.max(r * s, initial=0.0)) > FURTHER * goal:
+    p, rho, count = np.zeros_like(x), np.inf, 0
+    while count < MOST and float(np.max(unit * r * r, initial=0.0)) > FURTHER * goal:
+        s = inverse(r)
+        rho, before = float(r @ s), rho
+        p = s + (rho / before) * p
         Ap = columns.matvec(p)
         Hp = columns.rmatvec(w * Ap) + l2 * p
         count += 1
         curvature = float(p @ Hp)
-        if not curvature > 0.0:
+        if not (curvature > 0.0 and rho > 0.0):
             break
         a = rho / curvature
         d, Ad, r = d + a * p, Ad + a * Ap, np.where(free, r - a * Hp, 0.0)
-        s = unit * r
-        rho, before = float(r @ s), rho
-        p = s + (rho / before) * p
-    return _within(columns, w, g, x, d, Ad, l1, l2), float(count + 1)
+    new, image = _within(columns, w, g, x, d, Ad, l1, l2)
+    v += w * image
+    return new, float(count + 1)
 
 
 def _within(
     columns: Columns, w: Array, g: Array, x: Array, d: Array, Ad: Array, l1: Array, l2: Array
-) -> Array:
-    """x + d; what would change its sign is set to 0, or else the first to do so ends the step."""
+) -> tuple[Array, Array]:
+    """x + d; what would change its sign is set to 0, or else the first to do so ends the step.
+
+    And A times the step.
+    """
     crossing = (l1 > 0.0) & (x * (x + d) < 0.0)
     if not crossing.any():
-        return x + d
+        return x + d, Ad
     new = np.where(crossing, 0.0, x + d)
     step = new - x
     image = columns.matvec(step)
     change = float(g @ step) + 0.5 * float(image @ (w * image))
     change += float(l1 @ (np.abs(new) - np.abs(x))) + 0.5 * float(l2 @ (new * new - x * x))
     if change < 0.0:
-        return new
+        return new, image
     share = float(np.min(-x[crossing] / d[crossing]))
     new = x + share * d
     new[crossing & (np.abs(new) <= 1e-15 * np.abs(x))] = 0.0
-    return new
+    return new, share * Ad

@@ -486,7 +486,7 @@ def _grown(columns: DenseColumns, known: Model) -> Model:
     H = np.empty((side, side))
     H[np.ix_(here, here)] = known.H[np.ix_(there, there)]
     new = np.setdiff1d(np.arange(side), here, assume_unique=True)
-    rows = columns.cross_gram(known.w, new)
+    rows = columns.cross_gram(known.w, new, np.arange(side))
     H[new] = rows
     H[:, new] = rows.T
     return Model(columns.at, known.w, H)

@@ -56,9 +56,9 @@ class Columns(ABC):
     ) -> tuple[float, float]:  # fmt: skip
         """Coordinate descent on the columns; see `kernels.coordinate`."""
 
-    def cross_gram(self, w: Array, new: Places) -> Array:
-        """Rows ``new`` of B' diag(w) B; positions in the set, not places."""
-        raise NotImplementedError  # pragma: no cover - only where it is cheaper than `gram`
+    @abstractmethod
+    def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
+        """B_some' diag(w) B_others; positions in the set, not places."""
 
 
 class Room:
@@ -131,9 +131,10 @@ class DenseColumns(Columns):
             H += block @ block.T
         return H
 
-    def cross_gram(self, w: Array, new: Places) -> Array:
-        """Rows of B' diag(w) B."""
-        return np.asarray((self.T[new] * w) @ self.T.T)
+    def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
+        """Rows of B' diag(w) B, of which the others are taken."""
+        rows = (self.T[some] * w) @ self.T.T
+        return rows if others.size == self.at.size else rows[:, others]
 
     def sweeps(
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
@@ -189,6 +190,16 @@ class SparseColumns(Columns):
         H = np.zeros((side, side))
         csr_gram(B.data, B.indices, B.indptr, self.constant, w, H)
         mirror(H)
+        return H
+
+    def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
+        """Row by row into a dense matrix."""
+        from dualgap.kernels.gram import csr_cross_gram
+
+        B, H = self._by_rows, np.zeros((some.size, others.size))
+        row, column = np.full((2, self.at.size), -1)
+        row[some], column[others] = np.arange(some.size), np.arange(others.size)
+        csr_cross_gram(B.data, B.indices, B.indptr, self.constant, w, row, column, H)
         return H
 
     def sweeps(

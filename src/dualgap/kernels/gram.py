@@ -57,6 +57,53 @@ def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H
 
 
 @kernel
+def csr_cross_gram(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    constant: float,
+    w: Floats,
+    row: Any,
+    column: Any,
+    H: Floats,
+) -> None:
+    """Add (A' diag(w) A)[j, k] to H[row_j, column_k] where these are not negative.
+
+    The last j and k are those of a constant column, if that is not 0.
+    """
+    at = np.empty(H.shape[1], np.uintp)  # what row i of A has in the columns of H, and where
+    value = np.empty(H.shape[1])
+    target = np.empty(H.shape[0], np.uintp)  # and in the rows of H
+    factor = np.empty(H.shape[0])
+    last = row.size - 1
+    for i in range(indptr.size - 1):
+        some = 0
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            j = row[np.uintp(indices[p])]
+            if j >= 0:
+                target[some], factor[some] = np.uintp(j), w[i] * data[p]
+                some += 1
+        if constant != 0.0 and row[last] >= 0:
+            target[some], factor[some] = np.uintp(row[last]), w[i] * constant
+            some += 1
+        if some == 0:
+            continue
+        others = 0
+        for p in range(np.uintp(indptr[i]), np.uintp(indptr[i + 1])):
+            k = column[np.uintp(indices[p])]
+            if k >= 0:
+                at[others], value[others] = np.uintp(k), data[p]
+                others += 1
+        if constant != 0.0 and column[last] >= 0:
+            at[others], value[others] = np.uintp(column[last]), constant
+            others += 1
+        for p in range(some):
+            a, into = factor[p], H[target[p]]
+            for k in range(others):
+                into[at[k]] += a * value[k]
+
+
+@kernel
 def csr_squares(data: Any, indices: Any, indptr: Any, rows: Floats, columns: Floats) -> None:
     """rows_i = sum_j a_ij^2, and add a_ij^2 to columns_j; of CSC data the other way round."""
     for i in range(rows.size):

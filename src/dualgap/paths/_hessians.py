@@ -1,7 +1,7 @@
 """H = A' diag(q phi'') A along a path, in what suits: d = argmin u'd + (1/2) d'Hd + g(x + d).
 
 Without l1 by a factor of H + diag(l2), or, where that cannot be had, by the part of H that a Krylov
-space knows; with l1 by coordinate descent on H, of the coordinates that may come to matter.
+space knows. With l1: `_descent`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ import numpy as np
 
 from dualgap import factorised
 from dualgap._types import Array
-from dualgap.algorithms._column_gradients import finish
-from dualgap.algorithms._gram_descent import descend, largest_gain
-from dualgap.algorithms.working_set import ALL, MOST_SWEEPS, may_form
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._gram import CALLS, spared
@@ -25,16 +22,6 @@ from dualgap.problem import Problem
 
 POINTS = 5.0
 """For which an H serves, at least."""
-DEAR = 20.0
-"""Steps that a new H may cost."""
-NEEDED, CLOSE = 0.95, 0.7
-"""Of l1: with a gradient of that S must have a coordinate; with this it is put into a new S."""
-GATHERING = 4.0
-"""Multiplications that copying an entry is taken to cost."""
-ACCURACY = 1e-4
-"""Of what coordinates gain by moving alone: where the descent on H ends."""
-BY_COLUMNS = 1e-3
-"""The same where H is too large to be formed."""
 KNOWN = 1e-3
 """What the Krylov space leaves of the system that it is made for."""
 FEW, MOST = 2, 40
@@ -67,18 +54,14 @@ class Hessian(ABC):
         """H at this point: the passes it took, or None if it cannot be had."""
 
     @abstractmethod
-    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array) -> Step:
-        """From x, where z = A x + offset, y = phi'(z) and u = A'Qy."""
+    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array, share: float) -> Step:
+        """From x, where z = A x + offset, y = phi'(z) and u = A'Qy.
+
+        Of the gap there this share is to be left, if H has to be followed with iterations.
+        """
 
 
-def hessian_for(problem: Problem) -> Hessian:
-    """The kind that suits."""
-    if problem.l1 > 0:
-        return Descent()
-    return Factor() if _may_factorise(problem) else Subspace()
-
-
-def _may_factorise(problem: Problem) -> bool:
+def may_factorise(problem: Problem) -> bool:
     """Whether a factor pays."""
     design, side = problem.design, min(problem.design.shape)
     work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)  # with each strength
@@ -86,7 +69,8 @@ def _may_factorise(problem: Problem) -> bool:
     return side <= factorised.LARGEST_SIDE and work <= spared(problem)
 
 
-def _in_steps(problem: Problem, multiplications: float) -> float:
+def in_steps(problem: Problem, multiplications: float) -> float:
+    """What so much work is, next to the products of a step."""
     return multiplications / (2.0 * problem.design.nonzeros + CALLS)
 
 
@@ -114,10 +98,10 @@ class Factor(Hessian):
         work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
         if self.factor.outer is None:
             work += problem.design.gram_multiplications(True)
-        self.price = _in_steps(problem, work)
+        self.price = in_steps(problem, work)
         return 1.0
 
-    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array) -> Step:
+    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array, share: float) -> Step:
         """By the factor."""
         assert self.factor is not None
         r = -u - problem.regularizer.l2 * x
@@ -159,12 +143,12 @@ class Subspace(Hessian):
                 break
         self.lanczos = space
         self.outside = max(0.0, float(np.linalg.eigvalsh(space.T)[0])) if space.size else 0.0
-        self.price = _in_steps(
+        self.price = in_steps(
             problem, 2.0 * space.size * (base.nonzeros + space.size * base.shape[1])
         )
         return passes + space.size
 
-    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array) -> Step:
+    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array, share: float) -> Step:
         """By the space."""
         assert self.lanczos is not None
         r, last = self._reduced(problem, x, u)
@@ -180,56 +164,3 @@ class Subspace(Hessian):
         if isinstance(problem.design, InterceptDesign):  # in terms of c, not of x's last entry
             last = float(r[-1]) / (problem.design.scale * (self.corner or 1.0))
         return self.unit * (r[: problem.d] - last * self.h), last
-
-
-class Descent(Hessian):
-    """With l1: coordinate descent on H, of the coordinates S that may come to matter."""
-
-    def __init__(self) -> None:
-        self.known = False
-        self.H: Array | None = None
-        """None, if it is known by its columns only."""
-        self.inside = np.empty(0, dtype=bool)
-
-    def serves(self, problem: Problem, x: Array, u: Array) -> bool:
-        """Whether H is known, and S has all that it should have by now."""
-        if not self.known:
-            return False
-        needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
-        return not (needed & ~self.inside).any()
-
-    def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float | None:
-        """H at this point; None if that would take too long."""
-        matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
-        if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
-            matters[:] = True
-        self.known, self.H = False, None  # nothing is left that does not fit the new S
-        self.at, self.inside = np.flatnonzero(matters), matters
-        columns = problem.columns(self.at)
-        by_gram = may_form(problem, columns)
-        work = ((columns.gram_sweeps if by_gram else 1.0) + GATHERING) * columns.nonzeros
-        self.price = _in_steps(problem, work)
-        if self.price > DEAR:
-            return None
-        self.known, w = True, problem.q * hess
-        if by_gram:
-            self.H = columns.gram(w)
-        else:
-            self.w, self.h = w, columns.norms_sq(w)
-        return 1.0
-
-    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array) -> Step:
-        """To the minimiser of the model, nearly."""
-        at, d, spent = self.at, np.zeros_like(x), 0.0
-        l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
-        if self.H is not None:
-            goal = ACCURACY * largest_gain(self.H.diagonal(), u[at], x[at], l1, l2)
-            new, _ = descend(self.H, u[at], x[at], l1, l2, goal)
-        else:
-            columns, new, v = problem.columns(at), x[at], problem.q * y
-            goal = BY_COLUMNS * largest_gain(self.h, u[at], new, l1, l2)
-            spent, _ = columns.sweeps(self.w, v, new, self.h, l1, l2, MOST_SWEEPS, goal)
-            new, products = finish(columns, self.w, v, new, self.h, l1, l2, goal)
-            spent = (spent + products) * columns.nonzeros / problem.design.nonzeros
-        d[at] = new - x[at]
-        return Step(d, None, spent)

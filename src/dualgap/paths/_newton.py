@@ -22,13 +22,14 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
+from dualgap.algorithms._batch import EPS
 from dualgap.algorithms._curvature import curvature, is_smooth
-from dualgap.algorithms.working_set import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._ahead import Stop
+from dualgap.paths._descent import Descent
 from dualgap.paths._gram import FEWEST
-from dualgap.paths._hessians import Hessian, hessian_for
+from dualgap.paths._hessians import Factor, Hessian, Subspace, may_factorise
 from dualgap.problem import Problem
 
 MOST = 10
@@ -43,6 +44,8 @@ MARGIN = 0.5
 """Of the gap that is asked for: with an estimate of that the point is certified."""
 SURE = 0.3
 """The same where the estimate is that a step gains what the last one did."""
+HALVINGS = 10
+"""Of a step that raises P."""
 FAILURES = 2
 """In a row, after which nothing is tried any more."""
 
@@ -54,9 +57,7 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
         return False
     if all(l1 == 0 for l1, _ in strengths):
         return not problem.loss.is_quadratic
-    # Squared loss with l1 alone, and columns too many for a Gram matrix: solves take fewer passes.
-    lasso_too = problem.size <= GRAM_SIDE or not problem.loss.is_quadratic
-    return all(l1 > 0 and (l2 > 0 or lasso_too) for l1, l2 in strengths)
+    return all(l1 > 0 for l1, _ in strengths)
 
 
 class Found(NamedTuple):
@@ -101,34 +102,40 @@ class Tracker:
 
     def _find(self, problem: Problem, x: Array, z: Array | None) -> Found | None:
         if self.model is None:
-            self.model = hessian_for(problem)
+            self.model = _hessian_for(problem)
         model, before, passes = self.model, math.inf, 0.0
         model.begin(problem)
         fresh, target = False, 0.0
+        last: _Point | None = None
         for _ in range(MOST):
             if self.rates[fresh] * before <= SURE * target:  # as good as certain
                 found = self._certified(problem, x, passes + 1.0)
                 if found is not None:
-                    self.rates[fresh] = max(found.certificate.gap / before, LEAST_RATE)
+                    self._learn(problem, fresh, found.certificate.gap / before)
                     return found
                 passes += 1.0
             if z is None:
                 z, passes = problem.predict(x), passes + 0.5
             passes += 0.5
-            phi, y = problem.mean_loss_grad(z)
+            at = _evaluated(problem, x, z)
+            short = False
+            if last is not None and at.primal > last.primal * (1.0 + 4.0 * EPS):
+                short, at = True, _shortened(problem, last, at)
+                if fresh and at is last:
+                    return None
+            x, z, y, last = at.x, at.z, at.y, at
             u, hess = problem.adjoint(y), curvature(problem, z, y)
-            primal = phi + problem.regularizer.value(x)
-            gap, target = _gap(problem, x, y, u, hess), self.tol * problem.scale(primal)
+            gap, target = _gap(problem, x, y, u, hess), self.tol * problem.scale(at.primal)
             if before < math.inf:
-                self.rates[fresh] = max(gap / before, LEAST_RATE)
+                self._learn(problem, fresh, gap / before)
             if gap <= MARGIN * target:
                 found = self._certified(problem, x, passes + 1.0)
                 if found is not None:
                     return found
                 passes += 1.0
-            if not math.isfinite(gap) or (fresh and gap > HOPELESS * before):
+            if not math.isfinite(gap) or (fresh and not short and gap > HOPELESS * before):
                 return None
-            fresh = not model.serves(problem, x, u)
+            fresh = short or not model.serves(problem, x, u)
             fresh = fresh or _steps_left(gap, before, target) > model.price + AFTER
             if fresh:
                 spent = model.renew(problem, x, u, hess)
@@ -136,10 +143,15 @@ class Tracker:
                     return None
                 passes += spent
             before = gap
-            d, Ad, spent = model.step(problem, x, z, y, u)
+            d, Ad, spent = model.step(problem, x, z, y, u, SURE * target / gap)
             x, z = x + d, None if Ad is None else z + Ad
             passes += spent
         return None
+
+    def _learn(self, problem: Problem, fresh: bool, rate: float) -> None:
+        """What a step left of the gap."""
+        least = LEAST_RATE**2 if problem.loss.is_quadratic else LEAST_RATE
+        self.rates[fresh] = max(rate, least)
 
     def _certified(self, problem: Problem, x: Array, passes: float) -> Found | None:
         """The point, if its certificate says so."""
@@ -149,6 +161,39 @@ class Tracker:
         if passes > self.most:
             return None
         return Found(Stop(problem.l1 + problem.l2, x, y, z), certificate, passes)
+
+
+class _Point(NamedTuple):
+    """x, z = A x + offset, y = phi'(z) and P."""
+
+    x: Array
+    z: Array
+    y: Array
+    primal: float
+
+
+def _evaluated(problem: Problem, x: Array, z: Array) -> _Point:
+    phi, y = problem.mean_loss_grad(z)
+    return _Point(x, z, y, phi + problem.regularizer.value(x))
+
+
+def _shortened(problem: Problem, start: _Point, end: _Point) -> _Point:
+    """A point between the two that is no worse than the first, if there is one."""
+    share = 0.5
+    for _ in range(HALVINGS):
+        x = start.x + share * (end.x - start.x)
+        new = _evaluated(problem, x, start.z + share * (end.z - start.z))
+        if new.primal <= start.primal:
+            return new
+        share *= 0.5
+    return start
+
+
+def _hessian_for(problem: Problem) -> Hessian:
+    """The kind that suits."""
+    if problem.l1 > 0:
+        return Descent()
+    return Factor() if may_factorise(problem) else Subspace()
 
 
 def _steps_left(gap: float, before: float, target: float) -> float:

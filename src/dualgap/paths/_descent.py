@@ -1,0 +1,145 @@
+"""H along a path with l1: the minimiser of the model by coordinate descent.
+
+On H of the coordinates that may come to matter, where it can be formed. Otherwise by their columns,
+and conjugate gradients on the support (`algorithms._column_gradients`), without l2 with a factor of
+H that all points share (`_growing`): coordinate descent finds the signs then, and nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap._types import Array, Mask, Places
+from dualgap.algorithms._column_gradients import Inverse, finish
+from dualgap.algorithms._gram_descent import descend, largest_gain
+from dualgap.algorithms.working_set import ALL, may_form
+from dualgap.designs import Columns
+from dualgap.paths._growing import GrowingFactor
+from dualgap.paths._hessians import Hessian, Step, in_steps
+from dualgap.problem import Problem
+
+DEAR = 20.0
+"""Steps that a new H may cost."""
+NEEDED, CLOSE = 0.95, 0.7
+"""Of l1: with a gradient of that S must have a coordinate; with this it is put into a new S."""
+GATHERING = 4.0
+"""Multiplications that copying an entry is taken to cost."""
+ACCURACY = 1e-4
+"""Of what coordinates gain by moving alone: where the descent on H ends."""
+BY_COLUMNS = 1e-3
+"""The same by columns, where H is that of one point and P is not quadratic."""
+ROUNDS = 8
+"""Of sweeps and conjugate gradients."""
+FIRST_SWEEPS, SWEEPS = 2.0, 0.5
+"""Before conjugate gradients, in the first round and in the others (the one that is begun ends)."""
+ROUGHLY = 1e-2
+"""Of what coordinates gain by moving alone: conjugate gradients leave it while signs change."""
+STALE = 8.0
+"""Products for one minimiser, after which the factor is one of the past."""
+
+
+class Descent(Hessian):
+    """H of the coordinates S that may come to matter."""
+
+    def __init__(self) -> None:
+        self.model: _Gram | _ByColumns | None = None
+        self.at: Places = np.empty(0, dtype=np.intp)
+        self.inside = np.empty(0, dtype=bool)
+
+    def serves(self, problem: Problem, x: Array, u: Array) -> bool:
+        """Whether H is known, and S has all that it should have by now."""
+        if self.model is None:
+            return False
+        needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
+        return not (needed & ~self.inside).any()
+
+    def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float | None:
+        """H at this point; None if that would take too long."""
+        factor = self.model.factor if isinstance(self.model, _ByColumns) else None
+        self.model = None  # nothing is left that does not fit the new S
+        columns = self._choose(problem, x, u, factor)
+        by_gram = may_form(problem, columns)
+        work = ((columns.gram_sweeps if by_gram else 1.0) + GATHERING) * columns.nonzeros
+        self.price = in_steps(problem, work)
+        if self.price > DEAR:
+            return None
+        w = problem.q * hess
+        if by_gram:
+            self.model = _Gram(columns.gram(w))
+        else:
+            self.model = _ByColumns(columns, w, factor or GrowingFactor(problem.size, w))
+        return 1.0
+
+    def _choose(
+        self, problem: Problem, x: Array, u: Array, factor: GrowingFactor | None
+    ) -> Columns:
+        """S, and its columns."""
+        matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
+        if factor is not None:
+            matters |= factor.place >= 0
+        if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
+            matters[:] = True
+        self.at, self.inside = np.flatnonzero(matters), matters
+        return problem.columns(self.at)
+
+    def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array, share: float) -> Step:
+        """To the minimiser of the model, nearly."""
+        assert self.model is not None
+        at, d = self.at, np.zeros_like(x)
+        l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        if isinstance(self.model, _Gram):
+            new, spent = self.model.minimiser(u[at], x[at], l1, l2), 0.0
+        else:
+            # Gains fall as the gradient's square. So does the gap, but for what has no l2.
+            accuracy = share * share if problem.regularizer.has_boxed else share
+            if not problem.loss.is_quadratic:
+                accuracy = max(accuracy, BY_COLUMNS)
+            new, spent = self.model.minimiser(problem.q * y, u[at], x[at], l1, l2, accuracy)
+            spent /= problem.design.nonzeros
+        d[at] = new - x[at]
+        return Step(d, None, spent)
+
+
+class _Gram:
+    """H, formed."""
+
+    def __init__(self, H: Array) -> None:
+        self.H = H
+
+    def minimiser(self, u: Array, x: Array, l1: Array, l2: Array) -> Array:
+        """Of the model at x, where its gradient is u."""
+        goal = ACCURACY * largest_gain(self.H.diagonal(), u, x, l1, l2)
+        return descend(self.H, u, x, l1, l2, goal)[0]
+
+
+class _ByColumns:
+    """H = B' diag(w) B by its columns, and a factor of one that was near."""
+
+    def __init__(self, columns: Columns, w: Array, factor: GrowingFactor) -> None:
+        self.columns, self.w, self.factor = columns, w, factor
+        self.h = columns.norms_sq(w)
+
+    def minimiser(
+        self, v: Array, u: Array, x: Array, l1: Array, l2: Array, accuracy: float
+    ) -> tuple[Array, float]:
+        """Of the model at x, where its slopes are v; and the entries of the data touched."""
+        columns, w, h = self.columns, self.w, self.h
+        goal, spent = accuracy * largest_gain(h, u, x, l1, l2), 0.0
+        prepare = None if l2.any() else self._prepare  # l2 makes H well conditioned
+        x, sweeps = x.copy(), FIRST_SWEEPS
+        for _ in range(ROUNDS):
+            before = np.sign(x)
+            swept, worst = columns.sweeps(w, v, x, h, l1, l2, sweeps, goal)
+            spent += swept
+            if worst <= goal:
+                break
+            settled = np.array_equal(np.sign(x), before)
+            aim = goal if settled else max(goal, ROUGHLY * worst)
+            x, products = finish(columns, w, v, x, h, l1, l2, aim, prepare)
+            spent, sweeps = spent + products, SWEEPS
+            if products > STALE:
+                self.factor = self.factor.anew(w)
+        return x, spent * columns.nonzeros
+
+    def _prepare(self, free: Mask) -> Inverse:
+        return self.factor.inverse(self.columns, self.h, free)
