@@ -23,6 +23,8 @@ Inverse = Callable[[Array], Array]
 
 MOST = 100
 """Products, of A_F and its transpose."""
+TRIALS = 3
+"""Lengths of their step."""
 FURTHER = 0.3
 """Of the goal of coordinate descent: they converge faster."""
 
@@ -81,20 +83,23 @@ def finish(
 def _within(
     columns: Columns, w: Array, g: Array, x: Array, d: Array, Ad: Array, l1: Array, l2: Array
 ) -> tuple[Array, Array]:
-    """x + d; what would change its sign is set to 0, or else the first to do so ends the step.
+    """x + d, or less of d; what would change its sign is set to 0. And A times the step.
 
-    And A times the step.
+    Or else the first to do so ends the step.
     """
-    crossing = (l1 > 0.0) & (x * (x + d) < 0.0)
-    if not crossing.any():
-        return x + d, Ad
-    new = np.where(crossing, 0.0, x + d)
-    step = new - x
-    image = columns.matvec(step)
-    change = float(g @ step) + 0.5 * float(image @ (w * image))
-    change += float(l1 @ (np.abs(new) - np.abs(x))) + 0.5 * float(l2 @ (new * new - x * x))
-    if change < 0.0:
-        return new, image
+    share = 1.0
+    for _ in range(TRIALS):
+        crossing = (l1 > 0.0) & (x * (x + share * d) < 0.0)
+        if not crossing.any():
+            return x + share * d, share * Ad
+        new = np.where(crossing, 0.0, x + share * d)
+        step = new - x
+        image = columns.matvec(step)
+        change = float(g @ step) + 0.5 * float(image @ (w * image))
+        change += float(l1 @ (np.abs(new) - np.abs(x))) + 0.5 * float(l2 @ (new * new - x * x))
+        if change < 0.0:
+            return new, image
+        share *= 0.25
     share = float(np.min(-x[crossing] / d[crossing]))
     new = x + share * d
     new[crossing & (np.abs(new) <= 1e-15 * np.abs(x))] = 0.0

@@ -19,6 +19,8 @@ import scipy.sparse as sp
 from dualgap._types import Array, Places
 
 DENSE_ENOUGH = 0.4
+FEW_ROWS = 2
+"""Times the entries of some columns are no more than the rows: most rows have none of them."""
 BLOCK = 1 << 16
 """Entries of a block of weighted columns that stays in a core's cache."""
 
@@ -176,10 +178,14 @@ class SparseColumns(Columns):
         u = np.asarray(self._matrix.T @ r)
         return np.append(u, self.constant * r.sum()) if self.constant else u
 
+    @cached_property
+    def _squares(self) -> Any:
+        B = self.B
+        return sp.csc_array((B.data**2, B.indices, B.indptr), shape=B.shape)
+
     def norms_sq(self, w: Array) -> Array:
         """sum_i w_i b_ij^2."""
-        squares = sp.csc_array((self.B.data**2, self.B.indices, self.B.indptr), shape=self.B.shape)
-        out = np.asarray(squares.T @ w)
+        out = np.asarray(self._squares.T @ w)
         return np.append(out, self.constant**2 * w.sum()) if self.constant else out
 
     def gram(self, w: Array) -> Array:
@@ -193,9 +199,18 @@ class SparseColumns(Columns):
         return H
 
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
-        """Row by row into a dense matrix."""
+        """Row by row into a dense matrix; only rows that matter, if there are few."""
         from dualgap.kernels.gram import csr_cross_gram
 
+        last = self.B.shape[1]
+        if not (some == last).any():
+            few = self.B[:, some]
+            if few.nnz * FEW_ROWS <= self.B.shape[0]:
+                few.data *= w[few.indices]
+                H = np.empty((some.size, self.at.size))
+                H[:, :last] = (few.T @ self._by_rows).toarray()
+                H[:, last:] = self.constant * np.reshape(few.sum(axis=0), (-1, 1))
+                return H[:, others]
         B, H = self._by_rows, np.zeros((some.size, others.size))
         row, column = np.full((2, self.at.size), -1)
         row[some], column[others] = np.arange(some.size), np.arange(others.size)

@@ -20,18 +20,16 @@ from dualgap.problem import Problem
 
 DEAR = 20.0
 """Steps that a new H may cost."""
-NEEDED, CLOSE = 0.95, 0.7
+NEEDED, CLOSE = 0.95, 0.8
 """Of l1: with a gradient of that S must have a coordinate; with this it is put into a new S."""
 GATHERING = 4.0
 """Multiplications that copying an entry is taken to cost."""
 ACCURACY = 1e-4
 """Of what coordinates gain by moving alone: where the descent on H ends."""
-BY_COLUMNS = 1e-3
-"""The same by columns, where H is that of one point and P is not quadratic."""
 ROUNDS = 8
 """Of sweeps and conjugate gradients."""
-FIRST_SWEEPS, SWEEPS = 2.0, 0.5
-"""Before conjugate gradients, in the first round and in the others (the one that is begun ends)."""
+SWEEPS = 0.5
+"""Before conjugate gradients (the one that is begun ends)."""
 ROUGHLY = 1e-2
 """Of what coordinates gain by moving alone: conjugate gradients leave it while signs change."""
 STALE = 8.0
@@ -48,16 +46,19 @@ class Descent(Hessian):
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether H is known, and S has all that it should have by now."""
-        if self.model is None:
-            return False
+        return self.model is not None and self._suffices(problem, x, u)
+
+    def _suffices(self, problem: Problem, x: Array, u: Array) -> bool:
         needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
         return not (needed & ~self.inside).any()
 
     def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float | None:
         """H at this point; None if that would take too long."""
         factor = self.model.factor if isinstance(self.model, _ByColumns) else None
+        if self.model is None or not self._suffices(problem, x, u):
+            self._choose(problem, x, u, factor)
         self.model = None  # nothing is left that does not fit the new S
-        columns = self._choose(problem, x, u, factor)
+        columns = problem.columns(self.at)
         by_gram = may_form(problem, columns)
         work = ((columns.gram_sweeps if by_gram else 1.0) + GATHERING) * columns.nonzeros
         self.price = in_steps(problem, work)
@@ -70,17 +71,14 @@ class Descent(Hessian):
             self.model = _ByColumns(columns, w, factor or GrowingFactor(problem.size, w))
         return 1.0
 
-    def _choose(
-        self, problem: Problem, x: Array, u: Array, factor: GrowingFactor | None
-    ) -> Columns:
-        """S, and its columns."""
+    def _choose(self, problem: Problem, x: Array, u: Array, factor: GrowingFactor | None) -> None:
+        """S."""
         matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
         if factor is not None:
             matters |= factor.place >= 0
         if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
             matters[:] = True
         self.at, self.inside = np.flatnonzero(matters), matters
-        return problem.columns(self.at)
 
     def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array, share: float) -> Step:
         """To the minimiser of the model, nearly."""
@@ -92,8 +90,6 @@ class Descent(Hessian):
         else:
             # Gains fall as the gradient's square. So does the gap, but for what has no l2.
             accuracy = share * share if problem.regularizer.has_boxed else share
-            if not problem.loss.is_quadratic:
-                accuracy = max(accuracy, BY_COLUMNS)
             new, spent = self.model.minimiser(problem.q * y, u[at], x[at], l1, l2, accuracy)
             spent /= problem.design.nonzeros
         d[at] = new - x[at]
@@ -126,19 +122,21 @@ class _ByColumns:
         columns, w, h = self.columns, self.w, self.h
         goal, spent = accuracy * largest_gain(h, u, x, l1, l2), 0.0
         prepare = None if l2.any() else self._prepare  # l2 makes H well conditioned
-        x, sweeps = x.copy(), FIRST_SWEEPS
+        x = x.copy()
         for _ in range(ROUNDS):
             before = np.sign(x)
-            swept, worst = columns.sweeps(w, v, x, h, l1, l2, sweeps, goal)
+            swept, worst = columns.sweeps(w, v, x, h, l1, l2, SWEEPS, goal)
             spent += swept
             if worst <= goal:
                 break
             settled = np.array_equal(np.sign(x), before)
             aim = goal if settled else max(goal, ROUGHLY * worst)
             x, products = finish(columns, w, v, x, h, l1, l2, aim, prepare)
-            spent, sweeps = spent + products, SWEEPS
+            spent += products
             if products > STALE:
                 self.factor = self.factor.anew(w)
+            if settled:
+                break
         return x, spent * columns.nonzeros
 
     def _prepare(self, free: Mask) -> Inverse:

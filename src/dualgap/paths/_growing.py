@@ -29,6 +29,8 @@ RIDGE = 1e-3
 """Against equal columns, whose H is singular, and single precision."""
 LARGEST_SIDE = 8192
 """Of L (128 MB)."""
+GROUP = 512
+"""Coordinates that come at once, at most: their rows of H stay in cache while they are formed."""
 PRICE = 3e4
 """Operations of a step of growth, for each entry of the columns: about a hundred products."""
 
@@ -75,8 +77,9 @@ class GrowingFactor:
         Those that would cost too much, if there are any, stay outside and are divided by h.
         """
         new = np.flatnonzero(free & (self.place[columns.at] < 0))
-        if new.size and self._may_grow(columns, new.size):
-            self._grow(columns, new)
+        if self._may_grow(columns, new.size):
+            for start in range(0, new.size, GROUP):
+                self._grow(columns, new[start : start + GROUP])
         place = self.place[columns.at]
         inside, outside = np.flatnonzero(free & (place >= 0)), free & (place < 0)
         at = place[inside]

@@ -38,12 +38,12 @@ LEAST_RATE = 1e-3
 """Of the gap: what a step is trusted to leave at least."""
 AFTER = 1.0
 """Steps that are left when H has been formed anew, about."""
-HOPELESS = 0.5
-"""A step with a fresh H must reduce the gap to this share, or the point is given up."""
 MARGIN = 0.5
 """Of the gap that is asked for: with an estimate of that the point is certified."""
 SURE = 0.3
 """The same where the estimate is that a step gains what the last one did."""
+LOOSE = 0.1
+"""Of the gap: what a step that P differs from its model is to leave, at most."""
 HALVINGS = 10
 """Of a step that raises P."""
 FAILURES = 2
@@ -133,7 +133,7 @@ class Tracker:
                 if found is not None:
                     return found
                 passes += 1.0
-            if not math.isfinite(gap) or (fresh and not short and gap > HOPELESS * before):
+            if not math.isfinite(gap):
                 return None
             fresh = short or not model.serves(problem, x, u)
             fresh = fresh or _steps_left(gap, before, target) > model.price + AFTER
@@ -142,8 +142,9 @@ class Tracker:
                 if spent is None:
                     return None
                 passes += spent
+            share = max(SURE * target / gap, _forcing(problem, gap, before))
             before = gap
-            d, Ad, spent = model.step(problem, x, z, y, u, SURE * target / gap)
+            d, Ad, spent = model.step(problem, x, z, y, u, share)
             x, z = x + d, None if Ad is None else z + Ad
             passes += spent
         return None
@@ -194,6 +195,13 @@ def _hessian_for(problem: Problem) -> Hessian:
     if problem.l1 > 0:
         return Descent()
     return Factor() if may_factorise(problem) else Subspace()
+
+
+def _forcing(problem: Problem, gap: float, before: float) -> float:
+    """What of the gap a model is worth, by what the last step gained (Eisenstat and Walker)."""
+    if problem.loss.is_quadratic:
+        return 0.0
+    return LOOSE if before == math.inf else min(LOOSE, (gap / before) ** 2)
 
 
 def _steps_left(gap: float, before: float, target: float) -> float:
