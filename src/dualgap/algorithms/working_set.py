@@ -66,7 +66,9 @@ ENOUGH = 1e-2
 ENOUGH_BY_COLUMNS = 1e-1
 """The same where a sweep costs as much as the columns it reads."""
 SMALL_SIDE = 500
-"""An H that is always formed, if that is cheap."""
+"""An H that is always formed, if that is cheap;"""
+EXACT = 1e-12
+"""and this is left of what coordinates gain, where the loss is quadratic."""
 FACTOR_PRICE = 1000.0
 """Operations of a factorisation, side^3, for each entry of the columns: more are too many."""
 AIM = 0.3
@@ -270,6 +272,8 @@ class _Restricted:
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
+        self.complete = self.outside <= NEGLIGIBLE * float(gain.max())
+        """Nothing outside is worth a place now."""
         self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
         self.y: Array = s.memory["slope"]
@@ -428,8 +432,11 @@ class _Restricted:
     def _by_gram(self, accuracy: float) -> Array:
         """Minimise the model: sweeps, and now and then a factorisation on the support."""
         assert self.model is not None
-        H = self.model.H
-        goal = max(accuracy * self._own_gain(np.diag(H)), ENOUGH * self.outside)
+        H, enough = self.model.H, ENOUGH * self.outside
+        small = self.problem.loss.is_quadratic and self.at.size <= SMALL_SIDE
+        if small and self.complete:  # the model is P, and a sweep costs next to nothing
+            accuracy, enough = EXACT, 0.0
+        goal = max(accuracy * self._own_gain(np.diag(H)), enough)
         x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, goal)
         return x
 
