@@ -237,6 +237,29 @@ def test_a_tracker_gives_up_where_steps_do_not_come_near():
     assert Tracker(1e-9).find(problem, nowhere, problem.predict(nowhere)) is None
 
 
+@pytest.mark.parametrize("ratio", [0.0, 1.0])
+def test_steps_that_raise_the_objective_are_shortened(ratio, monkeypatch):
+    """From a point at which phi'' of the rows that matter is small, Newton's steps go too far."""
+    from dualgap.paths import _newton
+
+    problem = Problem(X, SIGNS, loss="logistic", l1=1e-3 * ratio, l2=1e-3 * (1 - ratio))
+    start = 6.0 * problem.solve(tol=1e-12).x
+    z = problem.predict(start)
+    primal = []
+    evaluated = _newton._evaluated
+
+    def watched(*given):
+        primal.append(evaluated(*given).primal)
+        return evaluated(*given)
+
+    monkeypatch.setattr(_newton, "_evaluated", watched)
+    found = _newton.Tracker(1e-9).find(problem, start, z)
+    assert found is not None and found.certificate.relative_gap <= 1e-9
+    assert (np.diff(primal) > 0).any()  # a step that was too long
+    monkeypatch.setattr(_newton, "_shortened", lambda problem, start, end: end)
+    assert _newton.Tracker(1e-9).find(problem, start, z) is None
+
+
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_other_paths_are_walked_by_solves(loss):
     """A free column, no strength at all, or few points: for these there is no short way."""

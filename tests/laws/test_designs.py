@@ -187,6 +187,28 @@ def test_weighted_sweep(stored, intercept, compiled, shift, blocks, monkeypatch)
     assert_close(u, A.T @ (w * (A @ x + shift)), abs(A).T @ (w * magnitude), n + d + 1)
 
 
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_frequent_columns_first_changes_no_bit(index, monkeypatch):
+    """Where a few columns have most of the entries, and where none stands out."""
+    from dualgap.designs import sparse
+
+    monkeypatch.setattr(sparse, "WORTH_A_KERNEL", 0)
+    monkeypatch.setattr(sparse, "FREQUENT", 4)
+    rng = np.random.default_rng(0)
+    for share in (0.9, 0.05):
+        density = np.where(np.arange(30) % 10 == 7, share, 0.05)
+        A = sp.csr_array(rng.standard_normal((50, 30)) * (rng.random((50, 30)) < density))
+        A.indices, A.indptr = A.indices.astype(index), A.indptr.astype(index)
+        design, x, w = as_design(A), rng.standard_normal(30), rng.random(50)
+        for _ in range(sparse.SWEEPS_TO_SORT):
+            first = design.weighted_sweep(x, w, 0.5)
+        assert "_by_frequency" not in design.__dict__
+        later = design.weighted_sweep(x, w, 0.5)
+        assert (design._by_frequency is None) == (share == 0.05)
+        for one, other in zip(first, later, strict=True):
+            assert (one == other).all()
+
+
 @each_storage
 @each_top
 def test_outer(stored, intercept, blocks):

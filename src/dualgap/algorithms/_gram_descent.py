@@ -17,7 +17,7 @@ from dualgap._types import Array
 
 ROUNDS = 50
 """Of descent and factorisation."""
-FREE = 500_000
+FREE = 100_000
 """Entries of H that sweeps read in the time that one factorisation of nothing takes."""
 SPARED = 50.0
 """Sweeps that a factorisation saves, at least."""

@@ -136,7 +136,7 @@ class DenseColumns(Columns):
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Rows of B' diag(w) B, of which the others are taken."""
         rows = (self.T[some] * w) @ self.T.T
-        return rows if others.size == self.at.size else rows[:, others]
+        return rows if np.array_equal(others, np.arange(self.at.size)) else rows[:, others]
 
     def sweeps(
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,

@@ -59,8 +59,8 @@ class GrowingFactor:
         self.absent = np.empty(0, dtype=np.intp)
         """B, as places in L."""
         self.E: Single = np.empty((0, 0), dtype=np.float32)
-        self.inner = np.empty((0, 0))
-        """(E'E)^(-1)."""
+        self.inner: Array | None = np.empty((0, 0))
+        """(E'E)^(-1); None if E has changed."""
 
     def anew(self, w: Array) -> GrowingFactor:
         """One without coordinates, for other weights."""
@@ -122,7 +122,7 @@ class GrowingFactor:
         if failed:
             return
         triangle = np.ascontiguousarray(scipy.linalg.lapack.strtri(L, lower=1)[0])
-        self.E = np.concatenate((self.E, -(triangle @ (W @ self.E))))
+        self.E, self.inner = np.concatenate((self.E, -(triangle @ (W @ self.E)))), None
         self.blocks.append((W, triangle))
         self.place[columns.at[new]] = side + np.arange(new.size)
         self.scale = both
@@ -130,7 +130,7 @@ class GrowingFactor:
     def _leave_out(self, absent: Places) -> None:
         """B is to be this."""
         kept, new = np.isin(self.absent, absent), np.setdiff1d(absent, self.absent)
-        if kept.all() and not new.size:
+        if self.inner is not None and kept.all() and not new.size:
             return
         units = np.zeros((self.side, new.size), dtype=np.float32)
         units[new, np.arange(new.size)] = 1.0
@@ -144,6 +144,7 @@ class GrowingFactor:
         size = float(np.max(np.abs(scaled), initial=0.0)) or 1.0
         v = self._forward((scaled / size).astype(np.float32))
         if self.absent.size:
+            assert self.inner is not None
             v -= self.E @ (self.inner @ (v @ self.E)).astype(np.float32)
         stop = self.side
         for W, triangle in reversed(self.blocks):
