@@ -10,7 +10,7 @@ from sklearn.linear_model import ElasticNet, Lasso
 
 import dualgap
 from dualgap import Problem, Status
-from dualgap.algorithms import WorkingSet, working_set
+from dualgap.algorithms import WorkingSet, _restricted
 from dualgap.losses import LOSSES
 
 from .test_resume import assert_same_state
@@ -42,7 +42,7 @@ WAYS = {
 def way(request, monkeypatch):
     """Each way to minimise the model, whatever the sizes would choose; and sets that grow."""
     for name, value in WAYS[request.param].items():
-        monkeypatch.setattr(working_set, name, value)
+        monkeypatch.setattr(_restricted, name, value)
     return request.param
 
 
@@ -178,7 +178,7 @@ def test_what_the_gap_rules_out_is_zero():
 @pytest.mark.parametrize("l2", [0.0, 1e-3])
 @pytest.mark.parametrize("first", [1, 64])
 def test_duplicate_zero_and_constant_columns(loss, l2, first, monkeypatch):
-    monkeypatch.setattr(working_set, "FIRST", first)
+    monkeypatch.setattr(_restricted, "FIRST", first)
     A, b = data(loss, d=8)
     n = len(b)
     A = np.column_stack((A, A, -A[:, :3], np.zeros(n), np.ones(n), 1e6 * A[:, 0]))
@@ -341,7 +341,7 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
 def small_sets(monkeypatch):
     """Few coordinates at a time, so that there are several sets."""
     for name, value in {"FIRST": 2, "FIRST_OF_WHOLE": 3, "ALL": 0}.items():
-        monkeypatch.setattr(working_set, name, value)
+        monkeypatch.setattr(_restricted, name, value)
 
 
 @pytest.mark.parametrize("storage", ["csr", "csc", "csr float32"])
@@ -359,7 +359,7 @@ def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
     assert whole.state.memory["whole"].shape == (problem.size, problem.size)
     assert whole.state.t >= 3 and whole.state.memory["set"].size < problem.size
     assert_kkt(problem, whole, atol=1e-6 * problem.l1)
-    monkeypatch.setattr(working_set, "WHOLE", 0.0)
+    monkeypatch.setattr(_restricted, "WHOLE", 0.0)
     _, parts = run()
     assert parts.state.memory["whole"] is None
     assert whole.x == pytest.approx(parts.x, abs=1e-6)
@@ -380,11 +380,11 @@ def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets):
 
 def test_dense_and_large_data_have_no_whole():
     A, b = data("squared", n=30, d=200)
-    assert not working_set._whole_is_cheap(Problem(A, b, l1=0.1))
-    assert not working_set._whole_is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
-    assert working_set._whole_is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
-    wide = sp.csr_array(np.ones((2, working_set.GRAM_SIDE + 1)))
-    assert not working_set._whole_is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
+    assert not _restricted._whole_is_cheap(Problem(A, b, l1=0.1))
+    assert not _restricted._whole_is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
+    assert _restricted._whole_is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
+    wide = sp.csr_array(np.ones((2, _restricted.GRAM_SIDE + 1)))
+    assert not _restricted._whole_is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
 
 
 @pytest.mark.parametrize("storage", ["C", "csr"])

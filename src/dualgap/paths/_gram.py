@@ -29,7 +29,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms._gram_descent import descend
-from dualgap.algorithms.working_set import GRAM_SIDE
+from dualgap.algorithms._restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
