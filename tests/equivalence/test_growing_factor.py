@@ -39,6 +39,7 @@ def expected(A, w, free, r):
 def test_it_is_the_inverse_on_every_support(sparse, group, monkeypatch):
     """Coordinates come, leave, return; columns are gathered anew, in between."""
     monkeypatch.setattr(_growing, "GROUP", group)
+    monkeypatch.setattr(_growing, "MOST_ABSENT", 1.0)
     A, w, rng = data()
     h = (A * A).T @ w
     factor = GrowingFactor(D, w)
@@ -57,6 +58,20 @@ def test_it_is_the_inverse_on_every_support(sparse, group, monkeypatch):
     assert factor.side == seen.sum()
     assert sum(len(triangle) for _, triangle in factor.blocks) == factor.side
     assert factor.anew(w).side == 0
+
+
+def test_it_is_begun_anew_when_too_many_have_left():
+    A, w, rng = data()
+    h, columns = (A * A).T @ w, columns_of(A, sparse=True)
+    factor = GrowingFactor(D, w)
+    factor.inverse(columns, h, np.ones(D, dtype=bool))
+    for kept, side in ((D - 6, D), (D - 7, D - 7)):  # a quarter of 25
+        few, r = np.arange(D) < kept, np.zeros(D)
+        r[:kept] = rng.standard_normal(kept)
+        inverse = factor.inverse(columns, h, few)
+        assert factor.side == side
+        wanted = expected(A, w, few, r)
+        np.testing.assert_allclose(inverse(r), wanted, atol=1e-4 * np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("scale", [1e-40, 1e40])

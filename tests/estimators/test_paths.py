@@ -237,6 +237,39 @@ def test_a_tracker_gives_up_where_steps_do_not_come_near():
     assert Tracker(1e-9).find(problem, nowhere, problem.predict(nowhere)) is None
 
 
+def test_nothing_left_to_gain_is_no_reason_to_divide_by_it():
+    """One class: the intercept alone makes every loss as small as it likes, and the gap 0."""
+    A = np.random.default_rng(0).standard_normal((30, 60))
+    options = {"loss": "logistic", "fit_intercept": True, "tol": 1e-4}
+    path = dualgap.path(A, np.ones(30), lambdas=[1, 0.5, 0.3, 0.1, 0.05, 0.01], **options)
+    assert np.isfinite(path.x).all()
+
+
+def test_max_passes_limits_attempts_and_counts_them(monkeypatch):
+    """Points that a tracker gave up cost what was spent on them, too."""
+    from dualgap.paths import _descent, _gram, _newton
+
+    monkeypatch.setattr(_gram, "pays", lambda *_: False)
+    monkeypatch.setattr(_descent, "may_form", lambda *_: False)
+    rng = np.random.default_rng(35)
+    A = sp.csr_array(rng.standard_normal((8, 300)) + 3 * rng.standard_normal((8, 1)))
+    b = A[:, [0]].toarray().ravel() + 0.5 * rng.standard_normal(8)
+    options = {"lambdas": 5, "eps": 0.01, "tol": 1e-4}
+    spent = []
+    find = _newton.Tracker.find
+
+    def watched(self, *given):
+        found = find(self, *given)
+        spent.append((found is None, self.spent))
+        return found
+
+    monkeypatch.setattr(_newton.Tracker, "find", watched)
+    path = dualgap.path(A, b, max_passes=_newton.MOST, **options)
+    assert any(failed and passes > _newton.MOST for failed, passes in spent)
+    for passes, (_, attempt) in zip(path.passes[1:], spent, strict=False):
+        assert passes >= attempt
+
+
 @pytest.mark.parametrize("ratio", [0.0, 1.0])
 def test_steps_that_raise_the_objective_are_shortened(ratio, monkeypatch):
     """From a point at which phi'' of the rows that matter is small, Newton's steps go too far."""

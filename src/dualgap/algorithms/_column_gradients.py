@@ -47,7 +47,7 @@ def finish(
     columns : Columns
         A.
     w, v : array of shape (n,)
-        W, and the slopes of the model: A'v is its gradient g at x. They are carried along.
+        W, and the slopes of the model: A'v is its gradient g at x. v is carried along, in place.
     x, h, l1, l2 : array
         The point, the diagonal of A'WA, and the strengths.
     goal : float
@@ -89,7 +89,7 @@ def _within(
     """
     share = 1.0
     for _ in range(TRIALS):
-        crossing = (l1 > 0.0) & (x * (x + share * d) < 0.0)
+        crossing = (l1 > 0.0) & (np.sign(x) * np.sign(x + share * d) < 0.0)
         if not crossing.any():
             return x + share * d, share * Ad
         new = np.where(crossing, 0.0, x + share * d)

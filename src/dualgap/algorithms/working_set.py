@@ -14,8 +14,8 @@ saves (they then cost |S|^2 each, whatever n is), and descent on H is finished b
 factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
 H of all coordinates is formed at once, and each S takes its part of it.
 
-Memory: the columns of S are copied (float64, one after the other), so at most once the data; of CSR
-data a CSC copy is made.
+Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
+squared, where these are asked for); of CSR data a CSC copy is made.
 """
 
 from __future__ import annotations

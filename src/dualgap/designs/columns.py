@@ -205,7 +205,8 @@ class SparseColumns(Columns):
         last = self.B.shape[1]
         if not (some == last).any():
             few = self.B[:, some]
-            if few.nnz * FEW_ROWS <= self.B.shape[0]:
+            small = some.size * self.at.size <= self.nonzeros
+            if small and few.nnz * FEW_ROWS <= self.B.shape[0]:
                 few.data *= w[few.indices]
                 H = np.empty((some.size, self.at.size))
                 H[:, :last] = (few.T @ self._by_rows).toarray()

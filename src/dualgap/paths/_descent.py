@@ -133,7 +133,7 @@ class _ByColumns:
             aim = goal if settled else max(goal, ROUGHLY * worst)
             x, products = finish(columns, w, v, x, h, l1, l2, aim, prepare)
             spent += products
-            if products > STALE:
+            if products > STALE and not np.array_equal(self.factor.w, w):
                 self.factor = self.factor.anew(w)
             if settled:
                 break

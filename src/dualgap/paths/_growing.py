@@ -28,11 +28,13 @@ from dualgap.designs import Columns
 RIDGE = 1e-3
 """Against equal columns, whose H is singular, and single precision."""
 LARGEST_SIDE = 8192
-"""Of L (128 MB)."""
+"""Of L (128 MB; E takes as much, at most)."""
+MOST_ABSENT = 0.25
+"""Of the coordinates in L: with more that have left it is begun anew."""
 GROUP = 512
 """Coordinates that come at once, at most: their rows of H stay in cache while they are formed."""
 PRICE = 3e4
-"""Operations of a step of growth, for each entry of the columns: about a hundred products."""
+"""Operations of a step of growth, for each entry of the columns: a few hundred products."""
 
 Single = NDArray[np.float32]
 
@@ -50,6 +52,9 @@ class GrowingFactor:
 
     def __init__(self, size: int, w: Array) -> None:
         self.w = w
+        self._begin(size)
+
+    def _begin(self, size: int) -> None:
         self.place = np.full(size, -1)
         """Of a coordinate in L; -1 if it has none."""
         self.scale = np.empty(0)
@@ -76,6 +81,9 @@ class GrowingFactor:
 
         Those that would cost too much, if there are any, stay outside and are divided by h.
         """
+        known = int(np.count_nonzero(free & (self.place[columns.at] >= 0)))
+        if self.side - known > MOST_ABSENT * self.side:
+            self._begin(self.place.size)
         new = np.flatnonzero(free & (self.place[columns.at] < 0))
         if self._may_grow(columns, new.size):
             for start in range(0, new.size, GROUP):

@@ -1,4 +1,4 @@
-"""Other losses, and elastic nets: Newton's method along the path, with one H for many points.
+"""Other losses, and l1 with many columns: Newton's method along the path, many points with one H.
 
 From x and z = A x, continued from the points before (z as x is, so that it costs no product):
 
@@ -6,10 +6,10 @@ From x and z = A x, continued from the points before (z as x is, so that it cost
     d = argmin u'd + (1/2) d'Hd + g(x + d),   H = A' diag(q phi'') A at this or an earlier point
     x <- x + d,  z <- z + A d
 
-without l1 by a factor of H + diag(l2) or what stands in for it, with l1 by coordinate descent on H
-(`_hessians`). H is formed anew where it no longer serves. No step is shortened, and nothing rests
-on any of this but speed: points are certified from the data, and one that does not come near at
-once is left to a solve of its own.
+without l1 by a factor of H + diag(l2) or what stands in for it (`_hessians`), with l1 by coordinate
+descent on H (`_descent`). H is formed anew where it no longer serves, and a step that raises P is
+shortened. Nothing rests on any of this but speed: points are certified from the data, and one that
+does not come near soon is left to a solve of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms._batch import EPS
 from dualgap.algorithms._curvature import curvature, is_smooth
+from dualgap.algorithms._restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._ahead import Stop
@@ -57,7 +58,11 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
         return False
     if all(l1 == 0 for l1, _ in strengths):
         return not problem.loss.is_quadratic
-    return all(l1 > 0 for l1, _ in strengths)
+    # Squared loss with l1 alone, and too many columns for a Gram matrix: solves on dense working
+    # sets take fewer passes.
+    lasso_too = problem.size <= GRAM_SIDE or not problem.loss.is_quadratic
+    lasso_too = lasso_too or problem.design.is_sparse
+    return all(l1 > 0 and (l2 > 0 or lasso_too) for l1, l2 in strengths)
 
 
 class Found(NamedTuple):
@@ -85,6 +90,8 @@ class Tracker:
         self.rates = {True: math.inf, False: math.inf}
         """What the last step with a fresh H left of the gap, and the last with an old one."""
         self.model: Hessian | None = None
+        self.spent = 0.0
+        """Passes of the last attempt."""
 
     @property
     def gave_up(self) -> bool:
@@ -93,6 +100,7 @@ class Tracker:
 
     def find(self, problem: Problem, x: Array, z: Array) -> Found | None:
         """The point, from x and z = A x nearby; None where it is given up."""
+        self.spent = 0.0
         if self.gave_up:
             return None
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -103,20 +111,20 @@ class Tracker:
     def _find(self, problem: Problem, x: Array, z: Array | None) -> Found | None:
         if self.model is None:
             self.model = _hessian_for(problem)
-        model, before, passes = self.model, math.inf, 0.0
+        model, before = self.model, math.inf
         model.begin(problem)
         fresh, target = False, 0.0
         last: _Point | None = None
         for _ in range(MOST):
             if self.rates[fresh] * before <= SURE * target:  # as good as certain
-                found = self._certified(problem, x, passes + 1.0)
+                found = self._certified(problem, x)
                 if found is not None:
                     self._learn(problem, fresh, found.certificate.gap / before)
                     return found
-                passes += 1.0
             if z is None:
-                z, passes = problem.predict(x), passes + 0.5
-            passes += 0.5
+                z = problem.predict(x)
+                self.spent += 0.5
+            self.spent += 0.5
             at = _evaluated(problem, x, z)
             short = False
             if last is not None and at.primal > last.primal * (1.0 + 4.0 * EPS):
@@ -129,11 +137,10 @@ class Tracker:
             if before < math.inf:
                 self._learn(problem, fresh, gap / before)
             if gap <= MARGIN * target:
-                found = self._certified(problem, x, passes + 1.0)
+                found = self._certified(problem, x)
                 if found is not None:
                     return found
-                passes += 1.0
-            if not math.isfinite(gap):
+            if not 0.0 < gap < math.inf or self.spent > self.most:
                 return None
             fresh = short or not model.serves(problem, x, u)
             fresh = fresh or _steps_left(gap, before, target) > model.price + AFTER
@@ -141,12 +148,12 @@ class Tracker:
                 spent = model.renew(problem, x, u, hess)
                 if spent is None:
                     return None
-                passes += spent
-            share = max(SURE * target / gap, _forcing(problem, gap, before))
+                self.spent += spent
+            share = max(min(LOOSE, SURE * target / gap), _forcing(problem, gap, before))
             before = gap
             d, Ad, spent = model.step(problem, x, z, y, u, share)
             x, z = x + d, None if Ad is None else z + Ad
-            passes += spent
+            self.spent += spent
         return None
 
     def _learn(self, problem: Problem, fresh: bool, rate: float) -> None:
@@ -154,14 +161,15 @@ class Tracker:
         least = LEAST_RATE**2 if problem.loss.is_quadratic else LEAST_RATE
         self.rates[fresh] = max(rate, least)
 
-    def _certified(self, problem: Problem, x: Array, passes: float) -> Found | None:
+    def _certified(self, problem: Problem, x: Array) -> Found | None:
         """The point, if its certificate says so."""
         certificate, y, z = certified_at(problem, x)
+        self.spent += 1.0
         if not (certificate.certified and certificate.relative_gap <= self.tol):
             return None
-        if passes > self.most:
+        if self.spent > self.most:
             return None
-        return Found(Stop(problem.l1 + problem.l2, x, y, z), certificate, passes)
+        return Found(Stop(problem.l1 + problem.l2, x, y, z), certificate, self.spent)
 
 
 class _Point(NamedTuple):

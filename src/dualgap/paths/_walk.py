@@ -1,9 +1,9 @@
 """The walk along a path: each point by the cheapest way that gets it certified.
 
 Squared loss and few columns: on the Gram matrix (`_gram`); with l2 alone, and too many columns, in
-one Krylov space (`_krylov`). Other losses, and elastic nets: by Newton steps that share their
-matrix, or what stands in for it (`_newton`). What these do not get certified, and everything else:
-a solve that starts ahead of the points before.
+one Krylov space (`_krylov`). Other losses, and l1 with many columns: by Newton steps that share
+their matrix, or what stands in for it (`_newton`). What these do not get certified, and everything
+else: a solve that starts ahead of the points before.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def _walk(
     behind: list[Stop] = []
     for l1, l2 in strengths:
         problem = problem.replace(l1=l1, l2=l2)
+        in_vain = 0.0
         if behind:
             x, z = ahead(problem, behind)
             found = None if z is None or tracker is None else tracker.find(problem, x, z)
@@ -90,6 +91,7 @@ def _walk(
                 x, c = problem.split(stop.x)
                 yield Point(x, c, stop.y, certificate, Status.CONVERGED, passes)
                 continue
+            in_vain = 0.0 if tracker is None else tracker.spent
             start |= {"x0": _given(problem, x), "y0": dual_ahead(problem, behind)}
         result = problem.solve(**start, **options)
         if result.status is Status.INTERRUPTED:
@@ -98,7 +100,7 @@ def _walk(
         x = problem.joined(result.x, result.intercept)
         z = None if tracker is None or tracker.gave_up else problem.predict(x)
         behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, z)]
-        yield _point(result)
+        yield _point(result)._replace(passes=in_vain + result.passes)
 
 
 def _walk_on_gram(
