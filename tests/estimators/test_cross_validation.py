@@ -134,6 +134,6 @@ def test_folds_in_parallel_are_the_same():
 
 def test_one_warning_for_all_folds():
     with pytest.warns(ConvergenceWarning) as caught:
-        dualgap.LassoCV(alphas=5, cv=3, max_iter=2).fit(X, Y)
+        dualgap.LassoCV(alphas=5, cv=3, max_iter=1).fit(X, Y)
     messages = [str(w.message) for w in caught]
     assert sum("fits in the cross-validation are not certified" in m for m in messages) == 1
