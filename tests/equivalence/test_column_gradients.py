@@ -13,7 +13,7 @@ from dualgap.designs import as_design
 def model(seed=0, n=40, d=12, sparse=False):
     """A, W and a point whose signs are those of the minimiser, or nearly."""
     rng = np.random.default_rng(seed)
-    A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    A = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.35)  # sparse enough to stay so
     w = rng.uniform(0.2, 1.0, n) / n
     v = rng.standard_normal(n) / n
     l1, l2 = np.full(d, 0.02), rng.uniform(0.0, 0.1, d)

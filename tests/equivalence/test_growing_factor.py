@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import dualgap
 from dualgap.algorithms._column_gradients import finish
 from dualgap.designs import as_design
+from dualgap.designs.columns import DenseColumns, SparseColumns
 from dualgap.paths import _descent, _growing
 from dualgap.paths._growing import RIDGE, GrowingFactor
 
@@ -15,13 +16,15 @@ N, D = 60, 25
 
 def data(seed=0):
     rng = np.random.default_rng(seed)
-    A = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.5)
+    A = rng.standard_normal((N, D)) * (rng.random((N, D)) < 0.3)  # sparse enough to stay so
     return A, rng.uniform(0.2, 1.0, N) / N, rng
 
 
 def columns_of(A, sparse, at=None):
     design = as_design(sp.csr_array(A) if sparse else A)
-    return design.columns(np.arange(A.shape[1]) if at is None else at)
+    columns = design.columns(np.arange(A.shape[1]) if at is None else at)
+    assert isinstance(columns, SparseColumns if sparse else DenseColumns)
+    return columns
 
 
 def expected(A, w, free, r):
