@@ -10,7 +10,7 @@ from sklearn.linear_model import ElasticNet, Lasso
 
 import dualgap
 from dualgap import Problem, Status
-from dualgap.algorithms import WorkingSet, _restricted
+from dualgap.algorithms import WorkingSet, _known_gram, _restricted
 from dualgap.losses import LOSSES
 
 from .test_resume import assert_same_state
@@ -340,8 +340,13 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
 @pytest.fixture
 def small_sets(monkeypatch):
     """Few coordinates at a time, so that there are several sets."""
-    for name, value in {"FIRST": 2, "FIRST_OF_WHOLE": 3, "ALL": 0}.items():
-        monkeypatch.setattr(_restricted, name, value)
+    for module, name, value in (
+        (_restricted, "FIRST", 2),
+        (_restricted, "ALL", 0),
+        (_known_gram, "FIRST", 3),
+        (_known_gram, "MANY", 2),
+    ):
+        monkeypatch.setattr(module, name, value)
 
 
 @pytest.mark.parametrize("storage", ["csr", "csc", "csr float32"])
@@ -357,15 +362,58 @@ def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
 
     problem, whole = run()
     assert whole.state.memory["whole"].shape == (problem.size, problem.size)
-    assert whole.state.t >= 3 and whole.state.memory["set"].size < problem.size
+    assert 3 < whole.state.memory["set"].size < problem.size
     assert_kkt(problem, whole, atol=1e-6 * problem.l1)
-    monkeypatch.setattr(_restricted, "WHOLE", 0.0)
+    monkeypatch.setattr(_known_gram, "CHEAP", 0.0)
     _, parts = run()
     assert parts.state.memory["whole"] is None
     assert whole.x == pytest.approx(parts.x, abs=1e-6)
 
 
-def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets):
+@pytest.mark.parametrize("seed", range(8))
+def test_the_known_gram_gives_parts_and_gradients(seed):
+    from dualgap.kernels.gram import add_symmetric_product, symmetric_part
+
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 12))
+    G = rng.normal(size=(size, size))
+    G += G.T
+    lower = np.tril(G) + np.triu(np.full((size, size), np.nan), 1)  # nobody looks there
+    at = np.flatnonzero(rng.random(size) < (0.0, 0.3, 0.8, 1.0)[seed % 4])
+    part = np.empty((at.size, at.size))
+    symmetric_part(lower, at, part)
+    assert np.array_equal(part, G[np.ix_(at, at)])
+    v, u = rng.normal(size=at.size) * (rng.random(at.size) < 0.7), rng.normal(size=size)
+    expected = u + G[:, at] @ v
+    add_symmetric_product(lower, at, v, u)
+    np.testing.assert_allclose(u, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("penalty", ["lasso", "elastic net"])
+def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, monkeypatch):
+    A, b = data("squared")
+    problem = Problem(sp.csr_array(A), b, fit_intercept=True, **PENALTIES[penalty])
+    sizes, steps = [], []
+    descend, step = _known_gram.descend, WorkingSet.step
+
+    def watched(H, *rest):
+        sizes.append(len(H))
+        return descend(H, *rest)
+
+    def counted(self, problem, s):
+        steps.append(len(sizes))
+        return step(self, problem, s)
+
+    monkeypatch.setattr(_known_gram, "descend", watched)
+    monkeypatch.setattr(WorkingSet, "step", counted)
+    result = solved(problem, tol=1e-9)
+    assert len(sizes) > 2 * len(steps)
+    assert sizes == sorted(sizes)
+    assert_kkt(problem, result, atol=1e-6 * problem.l1)
+
+
+def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets, monkeypatch):
+    monkeypatch.setattr(_known_gram, "SETS", 1)
     A, b = data("squared")
     problem = Problem(sp.csr_array(A), b, l1=0.03, fit_intercept=True)
     straight = solved(problem)
@@ -380,11 +428,11 @@ def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets):
 
 def test_dense_and_large_data_have_no_whole():
     A, b = data("squared", n=30, d=200)
-    assert not _restricted._whole_is_cheap(Problem(A, b, l1=0.1))
-    assert not _restricted._whole_is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
-    assert _restricted._whole_is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
+    assert not _known_gram.is_cheap(Problem(A, b, l1=0.1))
+    assert not _known_gram.is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
+    assert _known_gram.is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
     wide = sp.csr_array(np.ones((2, _restricted.GRAM_SIDE + 1)))
-    assert not _restricted._whole_is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
+    assert not _known_gram.is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
 
 
 @pytest.mark.parametrize("storage", ["C", "csr"])

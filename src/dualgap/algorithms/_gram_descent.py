@@ -63,10 +63,14 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
     Returns whether x has moved. Where H is singular on the support (equal columns) a trace of its
     diagonal makes the step long along what H does not see: until a coordinate is 0, which is right.
     """
+    from dualgap.kernels.coordinate import step_with_signs
+    from dualgap.kernels.gram import symmetric_part
+
     on = np.flatnonzero(((x != 0) | (l1 == 0)) & (H.diagonal() + l2 > 0))
     if on.size == 0:
         return False
-    M = H[on][:, on]
+    M = np.empty((on.size, on.size))
+    symmetric_part(H, on, M)
     M.flat[:: on.size + 1] += l2[on] + RIDGE * M.diagonal()
     here, limits = x[on], l1[on]
     r = -(g[on] + limits * np.sign(here) + l2[on] * here)
@@ -75,12 +79,8 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
         return False
     new = here + step
     if ((limits > 0) & (here * new <= 0.0) & (step != 0)).any():
-        from dualgap.kernels.coordinate import step_with_signs
-
-        inverse, _ = scipy.linalg.lapack.dpotri(factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
         new = here.copy()
-        step_with_signs(inverse, new, step, limits)
+        step_with_signs(factor.T, new, step, limits)
     move = new - here
     if not float(r @ move) - 0.5 * float(move @ (M @ move)) > 0.0:
         return False

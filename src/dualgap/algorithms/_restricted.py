@@ -15,16 +15,11 @@ from dualgap.algorithms._column_gradients import finish
 from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
-from dualgap.factorised import weighted_gram
 from dualgap.problem import Problem
 from dualgap.state import State
 
 FIRST = 64
 """New coordinates in a working set, at least; at most as many as the support has."""
-FIRST_OF_WHOLE = 128
-"""The same where H of all coordinates is known."""
-WHOLE = 1e6
-"""Multiplications for H of all coordinates that take less time than looking for a way round it."""
 ALL = 128
 """Of so few coordinates all are in the set, if a quarter is wanted."""
 NEGLIGIBLE = 1e-4
@@ -114,13 +109,7 @@ class Restricted:
         gain = gains(problem, s.x, u)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
-        self.whole: Array | None = s.memory["whole"]
-        """The lower triangle of H of all coordinates."""
-        if self.whole is None and _whole_is_cheap(problem) and np.count_nonzero(gain) > FIRST:
-            self.whole = weighted_gram(problem.design, problem.q)
-            self.touched += 0.5 * problem.design.nonzeros
-        first = FIRST if self.whole is None else FIRST_OF_WHOLE
-        self.at = at = working_set(problem, s.x, gain, s.memory["set"], first)
+        self.at = at = working_set(problem, s.x, gain, s.memory["set"])
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
@@ -142,18 +131,13 @@ class Restricted:
 
     def predictions(self, x: Array) -> Array:
         """A x + offset; x is 0 outside the set."""
-        problem = self.problem
-        if self.whole is not None:
-            self.touched += 0.5 * problem.design.nonzeros
-            return problem.predict(x)
         z = self.columns.matvec(self.x)
-        return z if problem.offset is None else z + problem.offset
+        return z if self.problem.offset is None else z + self.problem.offset
 
     def remembered(self) -> dict[str, Any]:
         """What the next step needs to know."""
         return {
             "set": self.at,
-            "whole": self.whole,
             "model": self.model,
             "sweeps": self.sweeps,
             "floor": self.floor,
@@ -197,14 +181,7 @@ class Restricted:
         if start > WORTH_KEEPING**2 * self.last:
             self.stale = True
         self.last = start
-        if self.whole is not None:
-            from dualgap.kernels.gram import symmetric_part
-
-            H = np.empty((self.at.size, self.at.size))
-            symmetric_part(self.whole, self.at, H)
-            self.model = Model(self.at, w, H)
-            fresh, x = True, self._by_gram(1e-6)
-        elif may_form(problem, self.columns) and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+        if may_form(problem, self.columns) and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -322,14 +299,6 @@ def may_form(problem: Problem, columns: Columns) -> bool:
         return False
     support = min(side, problem.n)  # about, at most: that of l1 is no larger than the rows are many
     return support <= SMALL_SIDE or support**3 <= FACTOR_PRICE * columns.nonzeros
-
-
-def _whole_is_cheap(problem: Problem) -> bool:
-    """Whether H of all coordinates is formed at once."""
-    design = problem.design
-    if not (problem.loss.is_quadratic and design.is_sparse and problem.size <= GRAM_SIDE):
-        return False
-    return design.gram_multiplications(True) <= WHOLE
 
 
 def cut(known: Model, at: Places) -> Model:

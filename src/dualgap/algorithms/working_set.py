@@ -12,7 +12,7 @@ Squared loss: the model is P itself and H never changes, it only grows with S. O
 kept until a step with it gains too little. H is formed where that costs less than the sweeps it
 saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
 factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
-H of all coordinates is formed at once, and each S takes its part of it.
+H of all coordinates is formed at once, and a step goes through many S (`_known_gram`).
 
 Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
 squared, where these are asked for); of CSR data a CSC copy is made.
@@ -28,6 +28,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms._base import Algorithm, Start
 from dualgap.algorithms._batch import EPS, conjugate_at
+from dualgap.algorithms._known_gram import known_gram, minimise
 from dualgap.algorithms._randomised import require_kernel
 from dualgap.algorithms._restricted import Restricted, cut
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
@@ -93,7 +94,12 @@ class WorkingSet(Algorithm):
         return replace(s, memory={**s.memory, **kept})
 
     def step(self, problem: Problem, s: State) -> State:
-        """One working set."""
+        """One working set, or all that follow from a known Gram matrix."""
+        H = s.memory["whole"]
+        if H is None and s.t == 0:
+            H = known_gram(problem, s.x, s.memory["gradient"])
+        if H is not None:
+            return _by_known_gram(problem, s, H)
         solver = Restricted(problem, s, self.tol)
         solver.run()
         x = s.x.copy()
@@ -101,11 +107,24 @@ class WorkingSet(Algorithm):
         z = solver.predictions(x)  # counts, if it is a product with all of A
         spent = 0.5 + solver.touched / problem.design.nonzeros
         after = replace(s, t=s.t + 1, passes=s.passes + spent)
-        memory = {**s.memory, **solver.remembered()}
-        new = _at(problem, replace(after, memory=memory), x, z)
-        if not new.primal <= s.primal * (1.0 + 4.0 * EPS):  # nothing left but rounding
-            return replace(after, memory={**memory, "model": None})
-        return new
+        return _if_lower(problem, replace(after, memory={**s.memory, **solver.remembered()}), x, z)
+
+
+def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
+    """P minimised with H = A'QA; z is a product with A, and H another when it is new."""
+    x, at = minimise(problem, H, s.x, s.memory["gradient"], s.memory["set"])
+    spent = 1.0 if s.memory["whole"] is not None else 1.5
+    after = replace(s, t=s.t + 1, passes=s.passes + spent)
+    memory = {**s.memory, "set": at, "whole": H}
+    return _if_lower(problem, replace(after, memory=memory), x, problem.predict(x))
+
+
+def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
+    """The state at x, unless P is higher there than at after.x: nothing is left but rounding."""
+    new = _at(problem, after, x, z)
+    if not new.primal <= after.primal * (1.0 + 4.0 * EPS):
+        return replace(after, memory={**after.memory, "model": None})
+    return new
 
 
 def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:

@@ -62,15 +62,17 @@ def gram_sweeps(
 
 
 @kernel
-def step_with_signs(inverse: Floats, x: Floats, step: Floats, l1: Floats) -> int:
+def step_with_signs(factor: Floats, x: Floats, step: Floats, l1: Floats) -> int:
     """Towards x + step, the minimiser of a quadratic; what would change its sign stops at 0.
 
-    ``inverse`` is that of the quadratic's matrix and is lost, as is ``step``; x is overwritten. At
-    each stop the rest of the way is that to the minimiser with this coordinate held at 0, whose
-    row and column leave the inverse. Returns the stops.
+    The quadratic's matrix is U'U, and ``factor`` has U in its upper triangle; x is overwritten,
+    ``step`` is lost. At each stop k the rest of the way is that to the minimiser with x_k held
+    at 0, too: the way less step_k/c_k times c, where c is column k of (U'U)^(-1) less the cc'/c_k
+    of the stops before. Returns the stops.
     """
     size = x.size
-    row = np.empty(size)
+    columns = np.empty((size, size))  # one for each stop
+    at = np.empty(size, np.intp)
     for stops in range(size):
         share, k = 1.0, -1
         for j in range(size):
@@ -82,26 +84,47 @@ def step_with_signs(inverse: Floats, x: Floats, step: Floats, l1: Floats) -> int
             for j in range(size):
                 x[j] += step[j]
             return stops
-        corner = inverse[k, k]
-        if not corner > 0.0:
+        c = columns[stops]
+        _column_of_inverse(factor, k, c)
+        for earlier in range(stops):
+            held = at[earlier]
+            old = columns[earlier]
+            scale = old[k] / old[held]
+            for j in range(size):
+                c[j] -= scale * old[j]
+            c[held] = 0.0
+        if not c[k] > 0.0:
             return stops
         for j in range(size):
             x[j] += share * step[j]
             step[j] *= 1.0 - share
-            row[j] = inverse[k, j]
-        x[k] = 0.0
-        scale = step[k] / corner
-        for i in range(size):
-            step[i] -= scale * row[i]
-            factor = row[i] / corner
-            if factor != 0.0:
-                for j in range(size):
-                    inverse[i, j] -= factor * row[j]
-        step[k] = 0.0
+        scale = step[k] / c[k]
         for j in range(size):
-            inverse[k, j] = 0.0
-            inverse[j, k] = 0.0
+            step[j] -= scale * c[j]
+        x[k] = 0.0
+        step[k] = 0.0
+        at[stops] = k
     return size
+
+
+@inlined
+def _column_of_inverse(factor: Floats, k: int, c: Floats) -> None:
+    """c = (U'U)^(-1) e_k; U is in the upper triangle."""
+    size = c.size
+    for j in range(size):
+        c[j] = 0.0
+    c[k] = 1.0
+    for j in range(k, size):  # U'v = e_k
+        row = factor[j]
+        c[j] /= row[j]
+        for i in range(j + 1, size):
+            c[i] -= c[j] * row[i]
+    for j in range(size - 1, -1, -1):  # U c = v
+        row = factor[j]
+        total = c[j]
+        for i in range(j + 1, size):
+            total -= row[i] * c[i]
+        c[j] = total / row[j]
 
 
 @kernel

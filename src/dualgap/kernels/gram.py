@@ -143,6 +143,25 @@ def symmetric_part(lower: Floats, at: Any, H: Floats) -> None:
 
 
 @kernel
+def add_symmetric_product(lower: Floats, at: Any, v: Floats, u: Floats) -> None:
+    """u += G[:, at] v for a symmetric G whose lower triangle is known; ``at`` ascends."""
+    for i in range(at.size):  # left of the diagonal in row at[i], and the diagonal
+        if v[i] != 0.0:
+            row = lower[at[i]]
+            for k in range(at[i] + 1):
+                u[k] += v[i] * row[k]
+    before = 0
+    for k in range(u.size):  # what is above the diagonal is in the rows below
+        total = 0.0
+        row = lower[k]
+        for i in range(before):
+            total += v[i] * row[at[i]]
+        u[k] += total
+        if before < at.size and at[before] == k:
+            before += 1
+
+
+@kernel
 def mirror(H: Floats) -> None:
     """Copy the lower triangle of H to the upper one, tile by tile."""
     side, tile = H.shape[0], 32
