@@ -20,6 +20,7 @@ import numpy as np
 import scipy.linalg
 import scipy.linalg.lapack
 
+from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs._base import BLAS3_GAIN
@@ -248,4 +249,5 @@ def cholesky(G: Array, l2: Array | float = 0.0) -> Any:
 def cholesky_solve(factorised: Any, r: Array) -> Array:
     """G^(-1) r, from what `cholesky` made of G."""
     factor, unit = factorised
-    return np.asarray(unit * scipy.linalg.lapack.dpotrs(factor, unit * r, lower=1)[0])
+    inner = scipy.linalg.lapack.dpotrs(factor, per_row(unit, r) * r, lower=1)[0]
+    return np.asarray(per_row(unit, r) * inner)

@@ -4,27 +4,24 @@ By columns (d <= n). With m = A'q, all centred where there is an intercept c = m
 
     P(x) = (1/2)(x'Gx - 2 v'x + e) + g(x),   G = A'QA - mm',  v = A'Q(b - mean(b)),  e = |b|_Q^2
 
-and strengths change neither G nor v nor e. So every point costs d x d work: by Cholesky (l2 alone),
-or by coordinate descent on G (l1) from the point before.
+and strengths change neither G nor v nor e. So every point costs d x d work: with l2 alone by a
+tridiagonal form of G (`_shifted`), with l1 by coordinate descent on G from the point before.
 
 By rows (n < d, l2 alone). With p the weights of the penalty and K = A diag(1/p) A', what must
 hold, y = A x + c - b with x = -diag(1/p) A'Qy/l2 and sum_i q_i y_i = 0, is a system in
 w = Q^(1/2) y:
 
-    (I + Q^(1/2) K Q^(1/2)/l2) w = Q^(1/2) (c - b)
+    (l2 I + Q^(1/2) K Q^(1/2)) w = l2 Q^(1/2) (c - b)
 
 solved for 1 and for b; their combination of mean 0 gives c. Then x is one product with A'.
 
-Nothing rests on this but speed: points
-are certified from the data. One whose certificate is not what was asked for (G, known to rounding,
+Nothing rests on this but speed: points are certified from the data. One whose certificate is not what was asked for (G, known to rounding,
 has the square of A's condition) is left to a solve of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
 import numpy as np
 
 from dualgap._types import Array
@@ -32,7 +29,8 @@ from dualgap.algorithms._gram_descent import descend
 from dualgap.algorithms._restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.designs._base import BLAS3_GAIN
-from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
+from dualgap.factorised import symmetric_gram
+from dualgap.paths._shifted import REDUCTION, Shifted
 from dualgap.problem import Problem
 
 FEWEST = 4
@@ -58,9 +56,11 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     descends = any(l1 > 0 for l1, _ in strengths)
     if descends and n < d:
         return False
-    each = SWEEPS * d * d if descends else side**3 / 3.0 / (2.0 * BLAS3_GAIN)
-    work = problem.base.gram_multiplications(d <= n) + count * each
-    return work <= count * spared(problem)
+    if descends:
+        each = count * SWEEPS * d * d
+    else:
+        each = min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
+    return problem.base.gram_multiplications(d <= n) + each <= count * spared(problem)
 
 
 def spared(problem: Problem) -> float:
@@ -73,7 +73,7 @@ def points(
 ) -> Iterator[tuple[Problem, Array, Array, Certificate]]:
     """The problem at each (l1, l2), x with the intercept, y, and their certificate."""
     n, d = problem.base.shape
-    model = _Columns(problem) if d <= n else _Rows(problem)
+    model = (_Columns if d <= n else _Rows)(problem, len(strengths))
     for l1, l2 in strengths:
         problem = problem.replace(l1=l1, l2=l2)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -85,7 +85,7 @@ def points(
 class _Columns:
     """P in terms of G, v and e."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, count: int) -> None:
         b = targets(problem)
         self.mean = problem.mean(b) if problem.fit_intercept else 0.0
         b = b - self.mean
@@ -97,19 +97,22 @@ class _Columns:
             self.m = problem.base.rmatvec(problem.q)
             self.G -= np.outer(self.m, self.m)
         self.x = np.zeros(problem.d)
+        self.count = count
+        self.shifted: Shifted | None = None
 
     def solve(self, problem: Problem, tol: float) -> Array:
         """x, the intercept last."""
         d = problem.d
         l1, l2 = problem.regularizer.l1[:d], problem.regularizer.l2[:d]
-        self.x = self._descend(problem, l1, l2, tol) if problem.l1 > 0 else self._ridge(l2)
+        self.x = self._descend(problem, l1, l2, tol) if problem.l1 > 0 else self._ridge(problem)
         return problem.joined(self.x, self.mean - float(self.m @ self.x))
 
-    def _ridge(self, l2: Array) -> Array:
-        """(G + diag(l2))^(-1) v, refined once."""
-        factor = cholesky(self.G, l2)
-        x = cholesky_solve(factor, self.v)
-        return x + cholesky_solve(factor, self.v - self.G @ x - l2 * x)
+    def _ridge(self, problem: Problem) -> Array:
+        """(G + l2 diag(p))^(-1) v, in the units in which p is 1."""
+        unit = 1.0 / np.sqrt(problem.penalty_weights)
+        if self.shifted is None:
+            self.shifted = Shifted(unit[:, None] * self.G * unit, self.count)
+        return unit * self.shifted.solve(problem.l2, unit * self.v)
 
     def _descend(self, problem: Problem, l1: Array, l2: Array, tol: float) -> Array:
         def enough(x: Array, u: Array) -> bool:
@@ -138,29 +141,18 @@ class _Columns:
 class _Rows:
     """The system in w."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, count: int) -> None:
         self.inverse = 1.0 / problem.penalty_weights
         self.root = np.sqrt(problem.q)
-        self.K = self.root[:, None] * problem.base.outer(self.inverse) * self.root
-        self.b = self.root * targets(problem)
+        K = self.root[:, None] * problem.base.outer(self.inverse) * self.root
+        self.shifted = Shifted(K, count)
+        self.right = np.column_stack((self.root, self.root * targets(problem)))
 
     def solve(self, problem: Problem, tol: float) -> Array:
         """x, the intercept last."""
-        M = self.K / problem.l2
-        factor = cholesky(M, 1.0)
-        w, c = -self._solve(factor, M, self.b), 0.0
-        if problem.fit_intercept:
-            one = self._solve(factor, M, self.root)
-            c = -float(self.root @ w) / float(self.root @ one)
-            w += c * one
-        x = -self.inverse * problem.base.rmatvec(self.root * w) / problem.l2
-        return problem.joined(x, c)
-
-    @staticmethod
-    def _solve(factor: Any, M: Array, r: Array) -> Array:
-        """(I + M)^(-1) r, refined once."""
-        w = cholesky_solve(factor, r)
-        return w + cholesky_solve(factor, r - w - M @ w)
+        one, b = self.shifted.solve(problem.l2, self.right).T  # and l2 cancels in x
+        c = float(self.root @ b) / float(self.root @ one) if problem.fit_intercept else 0.0
+        return problem.joined(self.inverse * problem.base.rmatvec(self.root * (b - c * one)), c)
 
 
 def targets(problem: Problem) -> Array:
