@@ -26,9 +26,19 @@ def row_sums(values: Array) -> Array:
     return values if values.ndim == 1 else np.einsum("ik->i", values)
 
 
+def total(values: Array) -> float:
+    """Of all entries, summed pairwise: objectives of many rows keep their last digits."""
+    return float(np.add.reduce(values, axis=None))  # np.sum, at a third of its price for short ones
+
+
 def weighted_sum(weights: Array, values: Array) -> float:
-    """sum_i weights_i values_i, summed pairwise: objectives of many rows keep their last digits."""
-    return float(np.sum(weights * values))
+    """sum_i weights_i values_i, summed pairwise."""
+    return total(weights * values)
+
+
+def within(values: Array, limit: Array) -> Array:
+    """The nearest between -limit and limit: np.clip, at half its price for short ones."""
+    return np.minimum(np.maximum(values, -limit), limit)
 
 
 def cache_lines(rows: int, columns: int) -> Array:

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from dualgap import simplex
-from dualgap._arrays import per_row
+from dualgap._arrays import per_row, within
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
 from dualgap.normal_equations import NormalEquations
@@ -70,7 +70,7 @@ def repair_free(problem: Problem, y: Array, u: Array) -> tuple[Array, Array]:
 def _into_box(problem: Problem, u: Array) -> Array:
     """The factor of `l1_scale` brings u there but for the last bit; this takes care of that bit."""
     box = np.where(problem.regularizer.boxed, problem.regularizer.l1, np.inf)
-    return np.clip(u, -box, box)
+    return within(u, box)
 
 
 def l1_scale(problem: Problem, y: Array, u: Array) -> float:
@@ -83,7 +83,7 @@ def l1_scale(problem: Problem, y: Array, u: Array) -> float:
         b = problem.b if problem.offset is None else problem.b - problem.offset
         curvature = problem.mean(y * y)
         if curvature > 0 and np.isfinite(limit):
-            return float(np.clip(-problem.mean(b * y) / curvature, -limit, limit))
+            return min(max(-problem.mean(b * y) / curvature, -limit), limit)
     return min(1.0, limit)
 
 
@@ -100,8 +100,11 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
     """
     inside = problem.loss.into_domain(y, problem.b)
     counts = None if problem.uniform else per_row(problem.q, y) > 0  # None: all
-    outside = inside != y if counts is None else (inside != y) & counts
-    y, changed = _where(counts, inside), bool(outside.any())
+    changed = False
+    if inside is not y:
+        outside = inside != y
+        changed = bool(outside.any() if counts is None else (outside & counts).any())
+    y = _where(counts, inside)
     if y.ndim == 2:
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import per_row, row_sums, weighted_sum
+from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Places
 from dualgap.constants import Constants
 from dualgap.designs import Columns, Design, InterceptDesign, as_design
@@ -254,7 +254,7 @@ class Problem:
 
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""
-        return float(np.sum(values)) / self.n if self.uniform else weighted_sum(self.q, values)
+        return total(values) / self.n if self.uniform else weighted_sum(self.q, values)
 
     def inner(self, y: Array, z: Array) -> float:
         """sum_i q_i <y_i, z_i>."""

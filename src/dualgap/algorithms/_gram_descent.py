@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg.lapack
 
+from dualgap._arrays import within
 from dualgap._types import Array
 
 ROUNDS = 50
@@ -92,6 +93,6 @@ def largest_gain(h: Array, u: Array, x: Array, l1: Array, l2: Array) -> float:
     """The largest (h_j + l2_j) step_j^2, each coordinate moving alone from x."""
     total = h + l2
     v = h * x - u
-    v -= np.clip(v, -l1, l1)
+    v -= within(v, l1)
     step = np.divide(v, total, out=x.copy(), where=total > 0) - x
     return float(np.max(total * step * step, initial=0.0))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dualgap._arrays import within
 from dualgap._types import Array, Places
 from dualgap.algorithms._batch import EPS
 from dualgap.algorithms._column_gradients import finish
@@ -67,7 +68,7 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
     c = problem.column_norms**2 / problem.loss.gamma
     curvature = c + g.l2
     v = c * x - u
-    v -= np.clip(v, -g.l1, g.l1)
+    v -= within(v, g.l1)
     new = np.divide(v, curvature, out=np.where(g.l1 > 0, 0.0, x), where=curvature > 0)
     step = new - x
     # A column of zeros lowers P by l1 |x|, with no curvature to measure a step by.

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap._arrays import total
 from dualgap._types import Array
 
 
@@ -115,12 +116,12 @@ class Loss(ABC):
 
     def total(self, z: Array, b: Array, grad: Array | None = None) -> float:
         """sum_i phi(z_i), which may cost less than its terms; ``grad`` is phi'(z) if known."""
-        return float(np.sum(self.value(z, b)))
+        return total(self.value(z, b))
 
     def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
         """sum_i phi(z_i), and phi'(z)."""
         value, grad = self.value_grad(z, b)
-        return float(np.sum(value)), grad
+        return total(value), grad
 
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""

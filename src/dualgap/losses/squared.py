@@ -46,6 +46,10 @@ class Squared(RegressionLoss):
         """(v - s b)/(1 + s)."""
         return (v - s * b) / (1.0 + s)
 
+    def into_domain(self, y: Array, b: Array) -> Array:
+        """y itself: phi* is finite everywhere."""
+        return y
+
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """(z - b - y)^2/2."""
         r = z - b - y

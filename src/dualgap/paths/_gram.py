@@ -15,13 +15,15 @@ w = Q^(1/2) y:
 
 solved for 1 and for b; their combination of mean 0 gives c. Then x is one product with A'.
 
-Nothing rests on this but speed: points are certified from the data. One whose certificate is not what was asked for (G, known to rounding,
-has the square of A's condition) is left to a solve of its own.
+Nothing rests on this but speed: points are certified from the data. One whose certificate is not
+what was asked for (G, known to rounding, has the square of A's condition) is left to a solve of its
+own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from dualgap._types import Array

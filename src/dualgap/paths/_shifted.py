@@ -1,4 +1,4 @@
-"""(M + s I)^(-1) r for many s: M is brought to tridiagonal form once (Elden's way with ridge paths).
+"""(M + s I)^(-1) r for many s: M is brought to tridiagonal form once (Elden's way for ridge).
 
     M = Q T Q',    (M + s I)^(-1) r = Q (T + s I)^(-1) Q'r
 
@@ -61,7 +61,5 @@ class Shifted:
         """By the tridiagonal form; None if there is none, or rounding makes it indefinite."""
         if self.Q is None:
             return None
-        *_, v, failed = scipy.linalg.lapack.dptsv(
-            self.diagonal + shift, self.beside, self.Q.T @ r
-        )
+        *_, v, failed = scipy.linalg.lapack.dptsv(self.diagonal + shift, self.beside, self.Q.T @ r)
         return None if failed else self.Q @ v.reshape(r.shape)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dualgap._arrays import weighted_sum
+from dualgap._arrays import total, weighted_sum, within
 from dualgap._types import Array, Mask
 
 
@@ -89,29 +89,29 @@ class ElasticNet:
     def value(self, x: Array) -> float:
         """g(x)."""
         if self.common_l2 is not None:
-            total = 0.5 * self.common_l2 * float(np.sum(x * x)) if self.has_l2 else 0.0
+            curved = 0.5 * self.common_l2 * total(x * x) if self.has_l2 else 0.0
         else:
-            total = 0.5 * weighted_sum(self.l2, x * x)
-        return total + weighted_sum(self.l1, np.abs(x)) if self.has_l1 else total
+            curved = 0.5 * weighted_sum(self.l2, x * x)
+        return curved + weighted_sum(self.l1, np.abs(x)) if self.has_l1 else curved
 
     def prox(self, v: Array, tau: float) -> Array:
         """prox_{tau g}(v) = S(v, tau l1)/(1 + tau l2)."""
         if self.has_l1:
-            v = v - np.clip(v, -tau * self.l1, tau * self.l1)  # soft threshold S
+            v = v - within(v, tau * self.l1)  # soft threshold S
         if self.common_l2 is not None:
             return v / (1.0 + tau * self.common_l2) if self.has_l2 else v
         return v / (1.0 + tau * self.l2)
 
     def dual_x(self, s: Array) -> Array:
         """The x that attains g*(s) where l2_j > 0: S(s, l1)/l2; 0 elsewhere."""
-        soft = s - np.clip(s, -self.l1, self.l1) if self.has_l1 else s
+        soft = s - within(s, self.l1) if self.has_l1 else s
         return soft / self.divisors
 
     def conj(self, s: Array) -> float:
         """g*(s) = sum_j max(|s_j| - l1_j, 0)^2/(2 l2_j), +inf where l2_j = 0 and |s_j| > l1_j."""
         if not self.has_l1 and self.strong_convexity > 0:
             if self.common_l2 is not None:
-                return 0.5 * (float(np.sum(s * s)) / self.common_l2)
+                return 0.5 * (total(s * s) / self.common_l2)
             return 0.5 * weighted_sum(s / self.l2, s)
         over = np.maximum(np.abs(s) - self.l1, 0.0)
         if ((over > 0) & (self.l2 == 0)).any():
@@ -129,5 +129,5 @@ class ElasticNet:
         curved = 0.5 * self.l2 * off * off
         if not self.has_l1:
             return curved
-        kept = np.clip(s, -self.l1, self.l1)
+        kept = within(s, self.l1)
         return curved + np.maximum(self.l1 * np.abs(x) - kept * x, 0.0)
