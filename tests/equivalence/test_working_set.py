@@ -446,3 +446,16 @@ def test_no_step_where_nothing_but_the_intercept_is_wanted(storage):
     assert result.state.t == 0 and result.status.converged
     assert not result.x.any()
     assert result.intercept == pytest.approx(np.average(b + 7.0 - np.linspace(0, 1, 60), weights=w))
+
+
+def test_a_smaller_gap_counts_where_rounding_hides_p():
+    # b is large and P small: P rises by its rounding while the gap falls from 1e-8 to 3e-13.
+    rng = np.random.default_rng(7807)
+    n, d = int(rng.integers(2, 200)), int(rng.integers(70, 600))
+    density = float(rng.choice([0.01, 0.05, 0.2]))
+    A = sp.random_array((n, d), density=density, rng=rng, format="csr")
+    w = np.where(rng.random(d) < 0.1, rng.normal(size=d), 0)
+    b = A @ w + 10.0 ** rng.integers(-6, 1) * rng.normal(size=n) + rng.choice([0, 5.0])
+    problem = Problem(A, b, l1=3.545431450949177e-05, fit_intercept=True)
+    result = problem.solve(algorithm="working-set", tol=1e-12, max_passes=100)
+    assert result.status.converged

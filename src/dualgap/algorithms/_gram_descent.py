@@ -15,6 +15,7 @@ import scipy.linalg.lapack
 
 from dualgap._arrays import within
 from dualgap._types import Array
+from dualgap.algorithms._batch import EPS
 
 ROUNDS = 50
 """Of descent and factorisation."""
@@ -43,6 +44,7 @@ def descend(
     from dualgap.kernels.coordinate import gram_sweeps
 
     t, g, count = x.copy(), u.copy(), 0.0
+    goal = max(goal, float(np.max(H.diagonal() * (EPS * x) ** 2, initial=0.0)))  # rounding of x
     for _ in range(ROUNDS):
         support = int(np.count_nonzero(t))
         most = 10 + support // 20 + FREE // (H.shape[0] * max(1, support))

@@ -48,7 +48,7 @@ TOO_MANY = 2
 class WorkingSet(Algorithm):
     """Coordinate descent on working sets, with Newton steps where the loss is not quadratic.
 
-    For every scalar loss; made for l1 > 0. P never rises.
+    For every scalar loss; made for l1 > 0. P never rises, but for rounding.
 
     Parameters
     ----------
@@ -120,9 +120,10 @@ def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
 
 
 def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
-    """The state at x, unless P is higher there than at after.x: nothing is left but rounding."""
+    """The state at x, unless both P and the gap are higher there: nothing is left but rounding."""
     new = _at(problem, after, x, z)
-    if not new.primal <= after.primal * (1.0 + 4.0 * EPS):
+    lower = new.primal <= after.primal * (1.0 + 4.0 * EPS)
+    if not (lower or new.primal - new.dual < after.primal - after.dual):
         return replace(after, memory={**after.memory, "model": None})
     return new
 
