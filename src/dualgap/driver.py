@@ -39,8 +39,8 @@ NOTHING = float(np.finfo(float).tiny)
 """A tol of this asks for what float64 can give; estimators mean it by tol=0."""
 SETTLED = 1e-14
 """Of |x|: a step that moves x by no more leaves it where it is."""
-STUCK = 200
-"""Steps without a smaller gap, where it is tiny, that show that float64 has no more to give."""
+STUCK = 20
+"""Times the algorithm's patience: steps without a smaller gap after which rounding is suspected."""
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
@@ -336,7 +336,7 @@ class _Run:
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:
             return self._judge_paid(s, target)
-        return self._judge_rounding(s, gap)
+        return self._judge_rounding(s, gap) or self._judge_stuck(s)
 
     def _converged(self, s: State) -> Status:
         """A tiny P may also mean that there is nothing to converge to."""
@@ -349,19 +349,30 @@ class _Run:
         self.before = s.x
         if dot(moved, moved) > SETTLED**2 * dot(s.x, s.x) or s.t < self.attempts.next_t:
             gap = s.incumbent.primal - s.incumbent.dual
-            return self._judge_rounding(s, gap, steps=10 * STUCK)
+            return self._judge_rounding(s, gap, times=10)
         self.attempts.next_t = s.t + self.algorithm.patience
         certificate = self._certify(s, s.x, s.incumbent.y if self.free else None)
         at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
         return Status.ROUNDING if at_floor else self._judge_rounding(s, certificate.gap)
 
-    def _judge_rounding(self, s: State, gap: float, steps: int = STUCK) -> Status | None:
+    def _judge_rounding(self, s: State, gap: float, times: int = 1) -> Status | None:
         """Stop where a tiny gap no longer shrinks."""
         if gap < 0.99 * self.improved[0]:
             self.improved = (gap, s.t)
-        stuck = s.t - self.improved[1] >= steps
         at_floor = gap <= 1e-12 * self.problem.scale(s.incumbent.primal)
-        return Status.ROUNDING if stuck and at_floor else None
+        return Status.ROUNDING if at_floor and self._is_stuck(s, times) else None
+
+    def _is_stuck(self, s: State, times: int = 1) -> bool:
+        return s.t - self.improved[1] >= times * STUCK * self.algorithm.patience
+
+    def _judge_stuck(self, s: State) -> Status | None:
+        """A gap that no longer shrinks may be rounding, though it is not tiny: ask."""
+        if not self._is_stuck(s, times=5):
+            return None
+        self.improved = (self.improved[0], s.t)
+        certificate = self._certify(s, s.incumbent.x, s.incumbent.y)
+        at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+        return Status.ROUNDING if at_floor else None
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
         """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""

@@ -459,3 +459,38 @@ def test_a_smaller_gap_counts_where_rounding_hides_p():
     problem = Problem(A, b, l1=3.545431450949177e-05, fit_intercept=True)
     result = problem.solve(algorithm="working-set", tol=1e-12, max_passes=100)
     assert result.status.converged
+
+
+def test_the_whole_does_not_go_on_to_another_kind_of_loss():
+    rng = np.random.default_rng(1)
+    A = sp.random_array((80, 200), density=0.1, rng=rng, format="csr")
+    squares = Problem(A, np.sign(rng.normal(size=80)), l1=1e-4)
+    first = squares.solve(algorithm="working-set")
+    assert first.state.memory["whole"] is not None
+    logistic = squares.replace(loss="logistic")
+    warm = logistic.solve(algorithm="working-set", tol=1e-8, earlier=first.state)
+    assert warm.status.converged and warm.state.memory["whole"] is None
+
+
+def test_an_empty_set_of_the_whole_is_no_step():
+    rng = np.random.default_rng(0)
+    A = sp.random_array((60, 150), density=0.1, rng=rng, format="csr")
+    problem = Problem(A, rng.normal(size=60), l1=1e-4)
+    first = problem.solve(algorithm="working-set")
+    other, algorithm = problem.replace(l1=100.0), WorkingSet()
+    state = algorithm.inherit(other, algorithm.start(other, None, None).state, first.state)
+    assert state.memory["set"].size == 0 and state.memory["whole"] is not None
+    assert not algorithm.step(other, state).x.any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_gap_that_rounding_keeps_open_ends_the_run(seed):
+    # P is 1e-14 of P(0): rounding in z leaves gaps of 1e-11 P and more, and steps go to and fro.
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(60, 10))
+    b = A @ rng.normal(size=10) + 1e-7 * rng.normal(size=60) + 100.0
+    problem = Problem(A, b, l2=1e-10, fit_intercept=True)
+    result = problem.solve(algorithm="working-set", tol=1e-15, max_passes=3000)
+    assert result.status is Status.ROUNDING
+    assert result.certificate.gap <= 4.0 * result.certificate.rounding
+    assert result.state.t < 1000

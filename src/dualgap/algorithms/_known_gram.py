@@ -5,7 +5,8 @@ quadratic in H, so set follows set with no product with A between them,
 
     u <- u + H (x_new - x)
 
-and only a set that hardly grew is solved to rounding.
+The last set is one that hardly grew, or has everything; if it is not large it is solved to
+rounding. What comes to matter after it waits for the next step.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def known_gram(problem: Problem, x: Array, u: Array) -> Array | None:
 def minimise(
     problem: Problem, H: Array, x: Array, u: Array, before: Places
 ) -> tuple[Array, Places]:
-    """From x with the gradient u of the mean loss: the minimiser of P, and the last set."""
+    """From x with the gradient u of the mean loss: a better x, and the last set."""
     from dualgap.kernels.gram import add_symmetric_product, symmetric_part
 
     l1, l2 = problem.regularizer.l1, problem.regularizer.l2
@@ -66,6 +67,8 @@ def minimise(
         gain = gains(problem, x, u)
         first = max(first, float(gain.max()))
         known, at = at.size, working_set(problem, x, gain, at, FIRST)
+        if at.size == 0:
+            break
         gain[at] = 0.0
         last = at.size - known <= SETTLED * known or at.size == x.size
         goal = first * (EXACT if last and at.size <= SMALL_SIDE else LOOSE)

@@ -130,8 +130,8 @@ class Restricted:
         """A_S, gathered."""
         return self.problem.columns(self.at)
 
-    def predictions(self, x: Array) -> Array:
-        """A x + offset; x is 0 outside the set."""
+    def predictions(self) -> Array:
+        """A_S x_S + offset."""
         z = self.columns.matvec(self.x)
         return z if self.problem.offset is None else z + self.problem.offset
 

@@ -15,7 +15,8 @@ factorisation on the support; otherwise the sweeps read the columns themselves. 
 H of all coordinates is formed at once, and a step goes through many S (`_known_gram`).
 
 Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
-squared, where these are asked for); of CSR data a CSC copy is made.
+squared, where these are asked for); of CSR data a CSC copy is made. H is part of the state: it has
+a side of 2000 at most, 3000 where the loss is not quadratic.
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ class WorkingSet(Algorithm):
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The working set, less what no longer matters, and its Gram matrix."""
         kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor", "whole")}
+        if not problem.loss.is_quadratic:  # as that of the earlier run may have been
+            kept["whole"] = None
         at, l1 = kept["set"], problem.regularizer.l1
         matters = (s.x[at] != 0) | (np.abs(s.memory["gradient"][at]) >= CLOSE * l1[at])
         if TOO_MANY * np.count_nonzero(matters) < at.size:
@@ -104,7 +107,7 @@ class WorkingSet(Algorithm):
         solver.run()
         x = s.x.copy()
         x[solver.at] = solver.x
-        z = solver.predictions(x)  # counts, if it is a product with all of A
+        z = solver.predictions()
         spent = 0.5 + solver.touched / problem.design.nonzeros
         after = replace(s, t=s.t + 1, passes=s.passes + spent)
         return _if_lower(problem, replace(after, memory={**s.memory, **solver.remembered()}), x, z)
