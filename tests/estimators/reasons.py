@@ -59,6 +59,7 @@ REASONS: dict[str, str] = {
     "test_logistic_regression_solvers_multiclass": TOL,
     "test_logistic_regression_solvers_multiclass_unpenalized": TOL,
     "test_logistic_regression_sample_weights": TOL,
+    "test_logistic_regressioncv_class_weights": TOL,
     "test_logreg_l1": TOL,
     "test_logreg_predict_proba_multinomial": PRIVATE,
     "test_max_iter": WORDS,

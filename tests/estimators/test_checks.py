@@ -14,7 +14,7 @@ from tests.estimators.grid import PASSES, cross_validated, penalties, prepared
 # The checks provoke warnings of their own (no convergence, columns as targets).
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-FAMILIES = ("adf-bpd", "ada-spdc")
+FAMILIES = ("adf-bpd", "ada-spdc", "liblinear")
 
 
 @parametrize_with_checks([*penalties(), *cross_validated()[:-1]])

@@ -323,8 +323,8 @@ def logistic_problem(
         if K > 2:
             raise ValueError(
                 "The 'liblinear' solver does not support multiclass classification (n_classes >= "
-                "3). Choose another solver, for instance 'auto', or wrap the estimator in a "
-                "OneVsRestClassifier."
+                "3). Only binary classification is supported. Choose another solver, for instance "
+                "'auto', or wrap the estimator in a OneVsRestClassifier."
             )
         if np.isinf(C):
             raise ValueError(
