@@ -96,7 +96,7 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
             )
 
         alone = cold()
-        rounds = 5 if X.shape[1] < 10_000 else 1
+        rounds = 5 if X.shape[1] < 10_000 else 3
         times = best_of({"path": warm, "alone": cold}, rounds=rounds)
         share, passes = times["path"] / times["alone"], path.passes.sum() / alone
         print(

@@ -209,6 +209,27 @@ def test_frequent_columns_first_changes_no_bit(index, monkeypatch):
             assert (one == other).all()
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("columns", [(), (3,)], ids=["vector", "matrix"])
+def test_many_products_change_no_bit_of_the_next(kind, columns, monkeypatch):
+    from dualgap.designs import sparse
+
+    for name, value in {"WORTH_A_KERNEL": 0, "FREQUENT": 4, "PIECE_NONZEROS": 64}.items():
+        monkeypatch.setattr(sparse, name, value)
+    rng = np.random.default_rng(0)
+    for share in (0.9, 0.05):
+        density = np.where(np.arange(30) % 10 == 7, share, 0.05)
+        A = sp.csr_array(rng.standard_normal((50, 30)) * (rng.random((50, 30)) < density))
+        design = as_design(A.astype(kind))
+        x, r = rng.standard_normal((30, *columns)), rng.standard_normal((50, *columns))
+        for _ in range(sparse.PRODUCTS_TO_SORT // 2):
+            z, u = design.matvec(x), design.rmatvec(r)
+        assert "_by_frequency" not in design.__dict__
+        assert np.array_equal(design.matvec(x), z) and np.array_equal(design.rmatvec(r), u)
+        assert (design._pieces_by_frequency is None) == (share == 0.05)
+        np.testing.assert_allclose(z, A.astype(kind) @ x, rtol=1e-12, atol=1e-12)
+
+
 @each_storage
 @each_top
 def test_outer(stored, intercept, blocks):

@@ -21,8 +21,14 @@ WORTH_A_KERNEL = 1 << 16
 """Nonzeros from which loading a compiled kernel pays."""
 SWEEPS_TO_SORT = 5
 """Sweeps after which columns are sorted by frequency, which takes as long as three."""
+PRODUCTS_TO_SORT = 30
+"""The same for products, which gain less by it."""
 FREQUENT = 2048
 """Columns whose entries of two vectors stay in a core's first cache."""
+
+
+Pieces = list[tuple[slice, Any]]
+"""Of the compressed axis of a matrix."""
 
 
 class SparseDesign(Design):
@@ -39,15 +45,44 @@ class SparseDesign(Design):
         self._csr: Any = A if self._rows else None
         self._csc: Any = None if self._rows else A
         self._pairs: dict[bool, float] = {}
-        self._sweeps = 0
+        self._sweeps = self._products = 0
 
     def matvec(self, x: Array) -> Array:
         """A x."""
-        return _stack(self._pieces, x) if self._rows else _sum(self._pieces, x)
+        if not self._rows:
+            return _sum(self._pieces, x)
+        if (sorted_ := self._sorted_pieces()) is None:
+            return _stack(self._pieces, x)
+        order, pieces, _ = sorted_
+        return _stack(pieces, x[order])
 
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
-        return _sum(self._pieces_T, r) if self._rows else _stack(self._pieces_T, r)
+        if not self._rows:
+            return _stack(self._pieces_T, r)
+        if (sorted_ := self._sorted_pieces()) is None:
+            return _sum(self._pieces_T, r)
+        order, _, pieces_T = sorted_
+        u = _sum(pieces_T, r)
+        out = np.empty_like(u)
+        out[order] = u
+        return out
+
+    def _sorted_pieces(self) -> tuple[Places, Pieces, Pieces] | None:
+        """Of what `_by_frequency` makes of the data, after many products."""
+        self._products += 1
+        if self._products <= PRODUCTS_TO_SORT or self.nonzeros < WORTH_A_KERNEL:
+            return None
+        return self._pieces_by_frequency
+
+    @cached_property
+    def _pieces_by_frequency(self) -> tuple[Places, Pieces, Pieces] | None:
+        if self._by_frequency is None:
+            return None
+        order, indices = self._by_frequency
+        A = self.A
+        pieces = _pieces(_view(type(A), self.shape, (A.data, indices, A.indptr)))
+        return order, pieces, [(at, _transposed(piece)) for at, piece in pieces]
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """In one reading, where there is enough to read and rows are at hand."""
@@ -192,7 +227,7 @@ class SparseDesign(Design):
         return np.asarray(magnitude @ x), np.asarray(magnitude.T @ r)
 
 
-def _pieces(A: Any) -> list[tuple[slice, Any]]:
+def _pieces(A: Any) -> Pieces:
     """The matrix itself if it is float64, else slices of its compressed axis that share memory."""
     major = A.shape[0] if A.format == "csr" else A.shape[1]
     if A.dtype == np.float64 or A.nnz <= PIECE_NONZEROS:
@@ -233,14 +268,14 @@ def _transposed(A: Any) -> Any:
     return _view(cls, (A.shape[1], A.shape[0]), (A.data, A.indices, A.indptr))
 
 
-def _stack(pieces: list[tuple[slice, Any]], x: Array) -> Array:
+def _stack(pieces: Pieces, x: Array) -> Array:
     """Products of pieces along the result."""
     if len(pieces) == 1:
         return np.asarray(pieces[0][1] @ x, dtype=np.float64)
     return np.concatenate([piece @ x for _, piece in pieces])
 
 
-def _sum(pieces: list[tuple[slice, Any]], x: Array) -> Array:
+def _sum(pieces: Pieces, x: Array) -> Array:
     """Products of pieces along the argument, summed in order."""
     if len(pieces) == 1:
         return np.asarray(pieces[0][1] @ x, dtype=np.float64)
