@@ -51,9 +51,9 @@ def data(name: str) -> tuple[Any, np.ndarray] | None:
 
 
 def timed(ours: Any, other: Any, X: Any, y: np.ndarray) -> tuple[float, float]:
-    """The best fit of each, taken in turn: three of long ones, up to twenty of short ones."""
+    """The best fit of each, taken in turn: at least six, up to thirty of short ones."""
     longest = seconds(lambda: ours.fit(X, y)) + seconds(lambda: other.fit(X, y))
-    rounds = min(max(int(0.5 / longest), 3), 20) if longest < 2.0 else 1
+    rounds = min(max(int(1.0 / longest), 6), 30) if longest < 2.0 else 1
     best = best_of({"a": lambda: ours.fit(X, y), "b": lambda: other.fit(X, y)}, rounds)
     return best["a"], best["b"]
 

@@ -9,6 +9,7 @@ with scikit-learn.
 from __future__ import annotations
 
 import sys
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -95,8 +96,9 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
                 for v in path.lambdas
             )
 
+        began = process_time()
         alone = cold()
-        rounds = 5 if X.shape[1] < 10_000 else 3
+        rounds = min(max(int(3.0 / (process_time() - began)), 3), 15)
         times = best_of({"path": warm, "alone": cold}, rounds=rounds)
         share, passes = times["path"] / times["alone"], path.passes.sum() / alone
         print(
