@@ -331,7 +331,7 @@ class _Run:
             certificate = self._certify(s, best.x, best.y)
             if certificate.certified and certificate.gap <= target:
                 return self._converged(s)
-            if certificate.certified and certificate.gap <= 4.0 * certificate.rounding:
+            if _at_floor(certificate):
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:
@@ -352,8 +352,9 @@ class _Run:
             return self._judge_rounding(s, gap, times=10)
         self.attempts.next_t = s.t + self.algorithm.patience
         certificate = self._certify(s, s.x, s.incumbent.y if self.free else None)
-        at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-        return Status.ROUNDING if at_floor else self._judge_rounding(s, certificate.gap)
+        return (
+            Status.ROUNDING if _at_floor(certificate) else self._judge_rounding(s, certificate.gap)
+        )
 
     def _judge_rounding(self, s: State, gap: float, times: int = 1) -> Status | None:
         """Stop where a tiny gap no longer shrinks."""
@@ -371,8 +372,7 @@ class _Run:
             return None
         self.improved = (self.improved[0], s.t)
         certificate = self._certify(s, s.incumbent.x, s.incumbent.y)
-        at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-        return Status.ROUNDING if at_floor else None
+        return Status.ROUNDING if _at_floor(certificate) else None
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
         """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""
@@ -396,7 +396,7 @@ class _Run:
         if certificate.certified:
             if certificate.gap <= target:
                 return self._converged(s)
-            if due and certificate.gap <= 4.0 * certificate.rounding:
+            if due and _at_floor(certificate):
                 return Status.ROUNDING
             if estimate > 0:
                 self.attempts.factor = max(certificate.gap / estimate, 1e-3)
@@ -448,8 +448,9 @@ class _Run:
             status = Status.CONVERGED
         if status is Status.CONVERGED and not reached:
             status = Status.ROUNDING
-        at_floor = certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-        if status is Status.PASS_LIMIT and at_floor:  # more passes would show nothing new
+        if status is Status.PASS_LIMIT and _at_floor(
+            certificate
+        ):  # more passes would show nothing new
             status = Status.ROUNDING
         assert y is not None
         passes, elapsed, primal, bound, *rest = self.rows[-1]
@@ -470,6 +471,11 @@ class _Run:
             state=replace(s, budget=math.inf),  # the next call has its own
             notes=notes,
         )
+
+
+def _at_floor(certificate: Certificate) -> bool:
+    """Whether what the certificate leaves open may be rounding."""
+    return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
 
 
 def _better(s: State) -> Incumbent:

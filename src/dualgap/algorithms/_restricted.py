@@ -75,9 +75,7 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
     return np.where(curvature > 0, curvature * step * step, g.l1 * np.abs(step))
 
 
-def working_set(
-    problem: Problem, x: Array, gain: Array, before: Places, first: int = FIRST
-) -> Places:
+def working_set(problem: Problem, x: Array, gain: Array, before: Places, first: int) -> Places:
     """The last set and the support, and as many again of those outside that gain most."""
     chosen = x != 0
     # At first as many as coordinate descent visits in about the time of one product.
@@ -110,7 +108,7 @@ class Restricted:
         gain = gains(problem, s.x, u)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
-        self.at = at = working_set(problem, s.x, gain, s.memory["set"])
+        self.at = at = working_set(problem, s.x, gain, s.memory["set"], FIRST)
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))

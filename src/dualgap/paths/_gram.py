@@ -58,11 +58,12 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     descends = any(l1 > 0 for l1, _ in strengths)
     if descends and n < d:
         return False
+    work = problem.base.gram_multiplications(d <= n)
     if descends:
-        each = count * SWEEPS * d * d
+        work += count * SWEEPS * d * d
     else:
-        each = min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
-    return problem.base.gram_multiplications(d <= n) + each <= count * spared(problem)
+        work += min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
+    return work <= count * spared(problem)
 
 
 def spared(problem: Problem) -> float:
