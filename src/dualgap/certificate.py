@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import dot, per_row, row_sums
+from dualgap._arrays import dot, row_sums
+from dualgap._precise import UNIT, gamma
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
 from dualgap.losses import Loss
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
+from dualgap.products import PLAIN, PRECISE, Predicted, Products, may_be_precise
 
 Kind = Literal[
     "gap",
@@ -33,7 +35,12 @@ Kind = Literal[
     "self_concordance",
     "none",
 ]
-EPS = float(np.finfo(float).eps)
+SMALL = 1e-3
+"""Of P0: where P(x) is no more, P(x) >= P(x) - P* is a bound worth stating."""
+CLEAR = 1e-10
+"""Relative gaps below this are never computed with twice the digits."""
+SUMS = 1e-13
+"""What pairwise sums of terms >= 0 round to, relative to themselves."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,12 @@ class Certificate:
     primal : float
         P(x).
     dual : float
-        A lower bound on P*: primal - gap.
+        A lower bound on P*: primal - gap, less what rounding may have done to primal.
     gap : float
-        P(x) - P* <= gap.
+        P(x) - P* <= gap, whatever rounding may have done to the sums behind it.
     relative_gap : float
-        gap / max(P(x), 1e-12 P(0)), what ``tol`` is held against.
+        gap / max(P(x), 1e-12 P0), what ``tol`` is held against; P0 is the value of the null model:
+        the intercept alone where there is one, x = 0 without.
     certified : bool
         Whether the gap provably bounds P(x) - P* (whether or not a tolerance was met).
     kind : str
@@ -57,7 +65,7 @@ class Certificate:
         into feasibility), ``"gap_projected_dual"`` (y projected), ``"gradient_bound"``,
         ``"self_concordance"``, or ``"none"``.
     rounding : float
-        An estimate of the floor below which the gap means nothing.
+        The part of the gap that stands for rounding: it is in the gap.
     distance : float
         |x - x*| <= distance, from strong convexity l2 (inf without; the intercept excluded).
     """
@@ -159,26 +167,81 @@ def certified_at(
 ) -> tuple[Certificate, Array, Array]:
     """The same and z = A x + offset."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        z = problem.predict(x)
-        if y is None:
-            y = problem.loss.grad(z, problem.b)
-        return _certify_point(problem, x, z, y), y, z
+        plain = _certified(problem, x, y, PLAIN)
+        if not (_is_clouded(problem, plain[0]) and may_be_precise(problem)):
+            return plain
+        precise = _certified(problem, x, y, PRECISE)
+        return precise if precise[0].gap < plain[0].gap else plain
 
 
-def _certify_point(problem: Problem, x: Array, z: Array, y: Array) -> Certificate:
-    primal = problem.primal(x, z)
+def _is_clouded(problem: Problem, certificate: Certificate) -> bool:
+    """Whether the gap is mostly rounding, and more of it than anybody's tol."""
+    if not math.isfinite(certificate.primal):
+        return False
+    open_ = min(certificate.rounding, certificate.gap)
+    return certificate.gap > CLEAR * problem.scale(certificate.primal) and (
+        open_ > 0.1 * certificate.gap
+    )
+
+
+def _certified(
+    problem: Problem, x: Array, y: Array | None, products: Products
+) -> tuple[Certificate, Array, Array]:
+    at = products.predict(problem, x)
+    if y is None:
+        y = problem.loss.grad(at.z, problem.b)
+    return _certify_point(problem, x, at, y, products), y, at.z
+
+
+def _certify_point(
+    problem: Problem, x: Array, at: Predicted, y: Array, products: Products
+) -> Certificate:
+    primal = problem.primal(x, at.z)
     if not (np.isfinite(x).all() and math.isfinite(primal)):
         return _make(problem, primal, math.inf, "none", math.inf)
-    best = _duality_gap(problem, x, z, y, primal)
+    # P moves with z by at most |e| |phi'| + |e|^2/(2 gamma), and |phi'|^2 <= 2 phi/gamma.
+    doubt = _moved(primal, at.error, problem.loss.gamma) - primal + SUMS * primal
+    best = _duality_gap(problem, x, at, y, products)
     if best is None or (best.kind == "gap_projected_dual" and best.gap <= 2.0 * best.rounding):
         # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
-        other = _without_dual(problem, x, z, primal)
+        other = _without_dual(problem, x, at)
         if other is not None and (best is None or other.gap < best.gap):
             best = other
-    return best or _make(problem, primal, math.inf, "none", math.inf)
+    if primal <= SMALL * problem.null_value:
+        # y = 0 is feasible whatever the data, and D(0) = 0 because no loss is ever negative.
+        zero = _gap_at_zero(problem, x, at, primal)
+        if best is None or zero.gap < best.gap:
+            best = zero
+    return _make(problem, primal, *(best or Bound(math.inf, "none", math.inf)), doubt)
 
 
-def _make(problem: Problem, primal: float, gap: float, kind: Kind, rounding: float) -> Certificate:
+def _gap_at_zero(problem: Problem, x: Array, at: Predicted, primal: float) -> Bound:
+    """P(x) itself, an upper bound on it that is."""
+    error = _evaluation_error(problem, at.z)
+    loss = _moved(problem.mean_loss(at.z), at.error + error, problem.loss.gamma)
+    if at.each is not None:  # phi is convex: an end of the interval has the largest value
+        ends = (problem.loss.value(end, problem.b) for end in (at.z - at.each, at.z + at.each))
+        loss = min(loss, _moved(problem.mean(np.maximum(*ends)), error, problem.loss.gamma))
+    gap = (loss + problem.regularizer.value(x)) * (1.0 + 10.0 * SUMS)
+    return Bound(gap, "gap_scaled_dual", gap - primal)
+
+
+class Bound(NamedTuple):
+    """P(x) - P* <= gap, how it was found, and the part of it that stands for rounding."""
+
+    gap: float
+    kind: Kind
+    rounding: float
+
+
+def _make(
+    problem: Problem,
+    primal: float,
+    gap: float,
+    kind: Kind,
+    rounding: float,
+    doubt: float = 0.0,
+) -> Certificate:
     certified = kind != "none" and math.isfinite(gap)
     if not certified:
         gap, kind, rounding = math.inf, "none", math.inf
@@ -188,7 +251,7 @@ def _make(problem: Problem, primal: float, gap: float, kind: Kind, rounding: flo
     distance = math.sqrt(2.0 * gap / strong) if certified and strong > 0 else math.inf
     return Certificate(
         primal=primal,
-        dual=primal - gap if certified else -math.inf,
+        dual=primal - doubt - gap if certified else -math.inf,
         gap=gap,
         relative_gap=relative,
         certified=certified,
@@ -199,69 +262,97 @@ def _make(problem: Problem, primal: float, gap: float, kind: Kind, rounding: flo
 
 
 def _duality_gap(
-    problem: Problem, x: Array, z: Array, y: Array, primal: float
-) -> Certificate | None:
-    point = make_feasible(problem, z, y)
+    problem: Problem,
+    x: Array,
+    at: Predicted,
+    y: Array,
+    products: Products,
+) -> Bound | None:
+    """The gap at y made feasible, with everything that rounding may hide.
+
+    h(z, y) = phi(z) + phi*(y) - y z is >= 0 and 1/gamma-smooth in z, so that |h'|^2 <= 2 h/gamma and
+    h(z + e) <= (sqrt(h(z)) + |e|/sqrt(2 gamma))^2; the same for a regulariser's term with l2 > 0, which
+    is 1/l2-smooth in s. Summed up by Minkowski's inequality. So an error of z or s counts by its
+    square where the gap is small: twice nothing.
+    """
+    point = make_feasible(problem, at.z, y, products)
     if point is None:
         return None
-    y, s = point.y, -point.u
-    terms = problem.loss.fenchel_gap(z, y, problem.b)
-    mismatch = problem.mean(terms)
-    gap = mismatch + float(problem.regularizer.fenchel_gap(x, s).sum())
-    # A'Qy on the free coordinates F is 0 only to rounding; L(x*, y) then differs from D(y) by
-    # <y, A_F x*>, at most |part of y in the range of A_F| |A_F x*|, and z stands in for A_F x*. It
-    # is added: never hidden. (Class numbers say nothing of sizes: e_b does, whose length is 1.)
-    aim = 1.0 if problem.loss.is_vector else math.sqrt(problem.mean(problem.b * problem.b))
-    leftover = point.residual * (math.sqrt(problem.inner(z, z)) + aim)
-    rounding = leftover + _rounding(problem, x, z, point, primal + mismatch)
-    return _make(problem, primal, gap + leftover, point.kind, rounding)
+    loss, penalty, bare = bounded_terms(problem, x, at, point, products)
+    gap = (loss + penalty) * (1.0 + SUMS)
+    return Bound(gap, point.kind, gap - bare) if math.isfinite(gap) else None
 
 
-def _rounding(problem: Problem, x: Array, z: Array, point: DualPoint, primal: float) -> float:
-    """What rounding in sums, in z = A x and in u = A'Qy can do to P and D.
+def bounded_terms(
+    problem: Problem, x: Array, at: Predicted, point: DualPoint, products: Products
+) -> tuple[float, float, float]:
+    """The loss's and the regulariser's part of the gap from above, and both without rounding."""
+    g, s, z = problem.regularizer, -point.u, at.z
+    mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
+    error = at.error + _evaluation_error(problem, z)
+    loss = _moved(mismatch + point.extra, error, problem.loss.gamma)
+    if not problem.loss.has_exact_gap:  # a difference of terms that are larger than itself
+        terms = problem.mean_loss(z) + problem.mean(row_sums(np.abs(point.y * z)))
+        loss += 16.0 * UNIT * terms
+    parts = g.fenchel_gap(x, s)
+    off = products.adjoint_error(problem, point.y, point.u, point.reach)
+    penalty = bare = float(parts.sum())
+    if g.has_l2:
+        blurred = off + 4.0 * UNIT * (g.l2 * np.abs(x) + np.abs(s))
+        slack = float((blurred * blurred / (2.0 * g.divisors)).sum())
+        curved = float(np.where(g.l2 > 0.0, parts, 0.0).sum())
+        penalty += (math.sqrt(curved) + math.sqrt(slack)) ** 2 - curved
+    if g.has_l1:  # l1 |x| - s x; strengths l1 p_j are rounded, too
+        flat = np.where(g.l2 > 0.0, 0.0, off) * (g.l1 > 0.0)
+        penalty += dot(flat + 4.0 * UNIT * g.l1, np.abs(x))
+    return loss, penalty, mismatch + bare
 
-    ``primal`` is P and the loss's part of the gap: with |y z| it bounds |phi*(y)|.
-    """
-    y, g = point.y, problem.regularizer
-    terms = primal + 2.0 * problem.mean(row_sums(np.abs(y * z)))
-    length = np.sqrt(problem.q @ (y * y))  # one per class
-    error = 4.0 * EPS * length * per_row(problem.column_norms, x)  # of each u_j
-    moved = np.abs(x) + np.abs(g.dual_x(-point.u))
-    total = 4.0 * EPS * (primal + terms) + dot(error, moved)
-    if g.has_l2:  # g*(s) = s^2/(2 l2) is curved
-        total += float((error * error / (2.0 * g.divisors)).sum())
-    if g.has_boxed:  # y may have to shrink by error/l1 to be feasible
-        boxed = g.boxed.reshape(-1)
-        total += float((error[boxed] / g.l1[boxed]).max()) * terms
-    return total
+
+def _moved(value: float, error: float, smooth: float) -> float:
+    """The most that a mean of h can be, error (a norm) off in z."""
+    return (math.sqrt(value) + error / math.sqrt(2.0 * smooth)) ** 2
 
 
-def _without_dual(problem: Problem, x: Array, z: Array, primal: float) -> Certificate | None:
+def _evaluation_error(problem: Problem, z: Array) -> float:
+    """What phi and h make of a float z, as an error of z."""
+    size = problem.loss.rounded(z, problem.b)
+    return 4.0 * UNIT * math.sqrt(problem.inner(size, size))
+
+
+def _without_dual(
+    problem: Problem, x: Array, at: Predicted
+) -> Bound | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
+    z = at.z
     loss, regularizer = problem.loss, problem.regularizer
     if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
         return None
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)
     length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
-    undecided = 16.0 * EPS * (length * problem.column_norms + regularizer.l2 * np.abs(x))
-    # z = A x carries a rounding of eps |A||x|, and with it P and the gradient.
-    rounding = 8.0 * EPS * primal + 4.0 * EPS * length * float(problem.column_norms @ np.abs(x))
+    # An error e of z changes phi'(z) by |e|/gamma, and every sum rounds.
+    share = gamma(problem.design.column_terms + 16) * length
+    share += (at.error + _evaluation_error(problem, z)) / loss.gamma
+    undecided = share * problem.column_norms + 16.0 * UNIT * regularizer.l2 * np.abs(x)
     if loss.delta > 0:
         # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).
         H = loss.delta * problem.design.gram(problem.q) + np.diag(regularizer.l2)
-        form = certified_inverse_form(H, gradient, undecided)
+        form = certified_inverse_form(H, gradient, undecided, problem.n)
         if form is not None:
-            return _make(problem, primal, 0.5 * form, "gradient_bound", rounding)
+            return Bound(0.5 * form[0], "gradient_bound", 0.5 * form[1])
     if loss.is_self_concordant:
         # nu^2 = g'H^-1 g, kap^2 = max a_i'H^-1 a_i; nu kap < 1 bounds P - P* (|phi'''| <= phi'').
         weights = problem.q * loss.hess(z, problem.b)
-        equations = NormalEquations(problem.design, weights, everything, regularizer.l2)
-        if not equations.definite:  # a direction left out might carry the gap
+        equations = NormalEquations(
+            problem.design, weights, everything, regularizer.l2, prove=True
+        )
+        if not equations.proved > 0.0:  # a direction left out might carry the gap
             return None
-        nu = equations.norm(gradient) + equations.norm(undecided)
-        kap = math.sqrt(equations.largest_leverage(problem.q > 0))
+        decrement = equations.norm(gradient)
+        nu = 1.0001 * (decrement + equations.largest_norm(undecided))
+        kap = 1.0001 * math.sqrt(equations.largest_leverage(problem.q > 0))
         if nu * kap < 1.0 and kap > 0.0:
             gap = (2.0 / kap**2) * (1.0 - math.sqrt(1.0 - nu * kap)) ** 2
-            return _make(problem, primal, gap, "self_concordance", rounding)
+            rounding = gap * (1.0 - (decrement / nu) ** 2) if nu > 0.0 else 0.0
+            return Bound(gap, "self_concordance", rounding)
     return None

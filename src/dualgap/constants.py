@@ -32,6 +32,9 @@ SMALL_GRAM = 200
 UNEVEN = 0.1
 """A column with more than this share of all squares is taken for one in other units."""
 
+UNDERFLOWING = 1e-240
+"""Mean squares below this may have lost digits."""
+
 LANCZOS_STEPS = 40
 FAILURE = 1e-10
 
@@ -82,9 +85,15 @@ class Constants:
 
     @cached_property
     def column_norms(self) -> Array:
-        """sqrt(sum_i q_i a_ij^2)."""
+        """sqrt(sum_i q_i a_ij^2); where squares underflow, at most this: the largest |a_ij|."""
         self.passes += 1
-        return np.sqrt(self.design.column_norms_sq(self.q))
+        squares = self.design.column_norms_sq(self.q)
+        norms = np.sqrt(squares)
+        tiny = np.flatnonzero(squares < UNDERFLOWING)
+        if tiny.size and self.design.may_underflow:
+            self.passes += 1
+            norms[tiny] = self.design.column_sizes(tiny)
+        return norms
 
     @cached_property
     def narrow(self) -> Narrow | None:

@@ -162,6 +162,9 @@ def solve_problem(
     if state is not None and earlier is not None:
         raise ValueError("earlier means nothing to a run that goes on from a state; leave it out.")
     start_x, start_y = given.starting_points(problem, x0, y0)
+    if start_x is None and problem.fit_intercept and problem.null_value == 0.0:
+        # Nothing is below 0: the intercept alone is a solution, and only exact numbers show it.
+        start_x = problem.joined(problem.zeros()[: problem.d], problem.null_model[0])
     limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if state is None:
@@ -296,7 +299,7 @@ class _Run:
 
     def _record(self, s: State) -> Status | None:
         best = s.incumbent
-        gap = s.primal - best.dual
+        gap = _shown_gap(s.primal, best.dual)
         elapsed = time.perf_counter() - self.began
         passes = s.passes + s.check_passes + self.attempts.passes
         self.rows.append(
@@ -428,6 +431,9 @@ class _Run:
             return replace(s, incumbent=replace(s.incumbent, dual=certificate.dual, y=y))
         return s
 
+    def _elapsed(self) -> float:
+        return time.perf_counter() - self.began
+
     # ---- the end ----
 
     def _result(self, s: State, status: Status, notes: list[str]) -> Result:
@@ -453,9 +459,11 @@ class _Run:
         ):  # more passes would show nothing new
             status = Status.ROUNDING
         assert y is not None
-        passes, elapsed, primal, bound, *rest = self.rows[-1]
-        bound = max(bound, certificate.dual)
-        self.rows[-1] = (passes, elapsed, primal, bound, primal - bound, *rest[1:])
+        # The last row is the certificate, of the best point, whatever the last iterate was.
+        passes, elapsed = s.passes + s.check_passes + self.attempts.passes, self._elapsed()
+        primal, dual, gap = certificate.primal, certificate.dual, certificate.gap
+        self.rows[-1] = (passes, elapsed, primal, dual, gap, *self.rows[-1][5:])
+        self.line.update(passes, primal, gap, s.Delta, elapsed, target)
         coefficients, intercept = problem.split(x)
         return Result(
             x=coefficients.copy(),
@@ -464,8 +472,8 @@ class _Run:
             certificate=certificate,
             status=status,
             trace=Trace(self.rows, s.rollbacks, target),
-            passes=s.passes + s.check_passes + self.attempts.passes,
-            seconds=time.perf_counter() - self.began,
+            passes=passes,
+            seconds=self._elapsed(),
             setup=self.setup,
             algorithm=self.algorithm.name,
             state=replace(s, budget=math.inf),  # the next call has its own
@@ -476,6 +484,11 @@ class _Run:
 def _at_floor(certificate: Certificate) -> bool:
     """Whether what the certificate leaves open may be rounding."""
     return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+
+
+def _shown_gap(primal: float, dual: float) -> float:
+    """P - D, and what float64 can tell of it: never less than the rounding of the difference."""
+    return max(primal - dual, TIE * abs(primal))
 
 
 def _better(s: State) -> Incumbent:

@@ -12,6 +12,7 @@ In this order, each step keeping what the ones before it achieved:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,23 +20,35 @@ import numpy as np
 
 from dualgap import simplex
 from dualgap._arrays import per_row, within
+from dualgap._precise import UNIT, gamma
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
-from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
+from dualgap.products import PLAIN, Products
+from dualgap.spans import Span
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual"]
+
+PAIRWISE = 64.0
+"""Roundings that a sum of any length suffers where it is taken pairwise."""
+INSIDE = 1.0 - 1e-9
+"""A y that was shrunk into its domain is a little inside, so that it has room for its last bit."""
 
 
 @dataclass(frozen=True)
 class DualPoint:
-    """A feasible y, with u = A'Qy and how it came about."""
+    """A y near which there is a feasible point, with u = A'Qy and how it came about.
+
+    Sums that have to be 0 are so in real arithmetic only at a real y' beside the floats y.
+    """
 
     y: Array
     u: Array
     kind: Kind
-    residual: float
-    """|part of y in the range of the free columns|: 0 but for rounding, and reported as such."""
+    extra: float = 0.0
+    """sum_i q_i phi-terms of the gap are at most this much more at the real dual point near y."""
+    reach: float = 0.0
+    """|(A'Qy)_j| changes by at most this times |a_j|_Q on the way to it."""
 
 
 def repair_is_free(problem: Problem) -> bool:
@@ -73,10 +86,14 @@ def _into_box(problem: Problem, u: Array) -> Array:
     return within(u, box)
 
 
-def l1_scale(problem: Problem, y: Array, u: Array) -> float:
-    """The factor that brings |(A'Qy)_j| below l1_j where there is no l2; best for squared loss."""
+def l1_scale(problem: Problem, y: Array, u: Array, error: Array | None = None) -> float:
+    """The factor that brings |(A'Qy)_j| below l1_j where there is no l2; best for squared loss.
+
+    With ``error``, that of u, also where the error has its say.
+    """
     boxed = problem.regularizer.boxed.reshape(-1)
-    over = float(np.max(np.abs(u[boxed]) / problem.regularizer.l1[boxed]))
+    size = np.abs(u[boxed]) if error is None else np.abs(u[boxed]) + error[boxed]
+    over = float(np.max(size / problem.regularizer.l1[boxed]))
     limit = 1.0 / over if over > 0 else np.inf
     if problem.loss.is_quadratic and not problem.regularizer.has_l2:
         # D along the ray is -sum q (t^2 y^2/2 + t (b - offset) y): its maximiser, kept feasible.
@@ -87,7 +104,9 @@ def l1_scale(problem: Problem, y: Array, u: Array) -> float:
     return min(1.0, limit)
 
 
-def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
+def make_feasible(
+    problem: Problem, z: Array, y: Array, products: Products = PLAIN
+) -> DualPoint | None:
     """A dual point made from y, or None where this cannot be done.
 
     Parameters
@@ -97,6 +116,8 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
         Predictions of the primal point; their phi'' weigh the projection.
     y : array of shape (n,)
         Where to start from.
+    products : Products
+        How A'Qy is computed.
     """
     inside = problem.loss.into_domain(y, problem.b)
     counts = None if problem.uniform else per_row(problem.q, y) > 0  # None: all
@@ -108,31 +129,68 @@ def make_feasible(problem: Problem, z: Array, y: Array) -> DualPoint | None:
     if y.ndim == 2:
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
+    u: Array | None = None
+    last = _LastStep()
     if problem.free_intercept_only:
         y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
         y = _where(counts, y)
         kind = "gap_scaled_dual"
+        last = _imbalance(problem, y)
     elif problem.regularizer.has_free:
-        projected = _project(problem, z, y, problem.adjoint(y))
+        projected = _project(problem, z, y)
         if projected is None:
             return None
-        y, kind = projected, "gap_projected_dual"
-    u = problem.adjoint(y)
+        y, u, last = projected
+        kind = "gap_projected_dual"
+    if u is None or products is not PLAIN:
+        u = products.adjoint(problem, y)
     if problem.regularizer.has_boxed:
-        t = l1_scale(problem, y, u)
+        t = l1_scale(problem, y, u, products.adjoint_error(problem, y, u, last.reach))
         if t != 1.0:
-            y, u = t * y, t * u
+            y, u, last = t * y, t * u, last.times(abs(t))
             kind = "gap_scaled_dual" if kind == "gap" else kind
         u = _into_box(problem, u)
-    free = problem.regularizer.free
-    residual = 0.0
-    if kind == "gap_projected_dual" and y.any():
-        size = problem.free_range.size
-        if y.ndim == 1:
-            residual = size(y, u)
-        else:  # class by class: <y, A_F x> is a sum over the classes
-            residual = float(np.linalg.norm([size(*pair) for pair in zip(y.T, u.T, strict=True)]))
-    return DualPoint(y, np.where(free, 0.0, u), kind, residual)
+    extra = last.cost(problem, z, y)
+    if extra is None:
+        return None
+    return DualPoint(y, np.where(problem.regularizer.free, 0.0, u), kind, extra, last.reach)
+
+
+@dataclass(frozen=True)
+class _LastStep:
+    """From the float y to a real y' with F'Qy' = 0: what it does to the bound.
+
+    Either y is multiplied, where it has its heavier sign, by 1 - tau; or it moves by at most
+    nu sqrt(D_i/q_i), see `spans`.
+    """
+
+    tau: float = 0.0
+    nu: float = 0.0
+    D: Array | None = None
+    reach: float = 0.0
+    """That of `DualPoint`."""
+
+    def times(self, t: float) -> _LastStep:
+        """The same for t y; tau is a ratio."""
+        return _LastStep(self.tau, t * self.nu, self.D, t * self.reach)
+
+    def cost(self, problem: Problem, z: Array, y: Array) -> float | None:
+        """The `extra` of `DualPoint`; None if y has no room for the step."""
+        if self.tau > 0.0:  # h(z, (1 - tau) y) <= (1 - tau) h(z, y) + tau phi(z)
+            return self.tau * problem.mean_loss(z)
+        if self.nu == 0.0:
+            return 0.0
+        if y.ndim == 2:
+            return simplex.cost(problem, z, y, self.nu, self.D)
+        D = np.ones_like(y) if self.D is None else self.D
+        moving = (D > 0.0) & (problem.q > 0.0)
+        bend = _bend(problem, y, D, self.nu, moving)
+        if bend is None:
+            return None
+        # The terms of the gap are convex in y_i with derivative phi*'(y_i) - z_i.
+        slope = problem.loss.conj_grad(y, problem.b) - z
+        steep = math.sqrt(problem.mean(np.where(moving, D * slope * slope, 0.0)))
+        return self.nu * steep + 0.5 * bend * self.nu**2
 
 
 def _where(counts: Mask | None, y: Array) -> Array:
@@ -152,36 +210,93 @@ def _balance(problem: Problem, y: Array) -> Array:
     return np.where(y > 0, up * y, down * y)
 
 
-def _project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
-    """Bring (A'Qy)_j to 0 on the free coordinates without leaving the domains, if possible."""
+def _imbalance(problem: Problem, y: Array) -> _LastStep:
+    """From sum_i q_i y_i = rounding to 0: a shift for squared loss, else the heavier sign gives in."""
+    if not y.any():
+        return _LastStep()
+    length = math.sqrt(problem.inner(y, y))
+    if y.ndim == 2:  # see `simplex.balance`: its t is right to a few roundings a class
+        tau = 2.0 * gamma(64 + 8 * y.shape[1] ** 2)
+        return _LastStep(tau=tau, reach=tau * length)
+    size = problem.mean(np.abs(y))
+    off = abs(problem.mean(y)) + PAIRWISE * UNIT * size
+    if problem.loss.is_quadratic:
+        return _LastStep(nu=off, reach=off)
+    tau = min(1.0, 2.5 * off / size)  # each sign has half of the size, but for rounding
+    return _LastStep(tau=tau, reach=tau * length)
+
+
+def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastStep] | None:
+    """Bring (A'Qy)_j to 0 on the free coordinates without leaving the domains, if possible.
+
+    y, u = A'Qy, and what is left to do.
+    """
     if y.ndim == 2:
-        return simplex.project(problem, z, y, u)
-    low, high = problem.loss.domain(problem.b)
-    free = problem.regularizer.free
-    if not problem.free_range.known:
-        return None
-    if not problem.loss.is_quadratic and free.sum() <= min(problem.n, GRAM_LIMIT):
-        # y - W A beta with W = diag(phi''): a sample at the end of its domain stays there. This is
-        # the Newton step of the dual.
-        hess = problem.loss.hess(z, problem.b)
-        equations = NormalEquations(problem.design, problem.q * hess, free)
-        if equations.definite:
-            new, v = y, u
-            for _ in range(3):  # refined until what is left is rounding
-                beta = np.zeros(problem.size)
-                beta[free] = equations.solve(v[free])
-                new = new - hess * problem.design.matvec(beta)
-                v = problem.adjoint(new)
-            feasible = _into_domain(problem, new, low, high)
-            if feasible is not None:
-                return feasible
+        found = simplex.project(problem, z, y)
+        return None if found is None else (*found[:2], _LastStep(nu=found[2], D=found[3], reach=found[2]))
+    few = int(problem.regularizer.free.sum()) <= min(problem.n, GRAM_LIMIT)
+    if problem.loss.is_quadratic or not few:
+        return _move(problem, z, y, problem.free_span)
+    # D = phi'': a sample at the end of its domain stays there. This is the Newton step of the dual.
+    D = problem.loss.hess(z, problem.b)
+    for _ in range(3):
+        found = _move(problem, z, y, problem.weighted_span(D))
+        if found is not None:
+            return found
+        # Rows without room do not move; those that have some may do it without them.
+        stay = _room(problem, y) <= 1e-6 * float(np.abs(y).max(initial=0.0))
+        if not (stay & (D > 0.0)).any():
+            break
+        D = np.where(stay, 0.0, D)
     # Without weights every sample moves, which suits losses whose domain is everything, and a y
     # that is far from phi'(z).
-    return _into_domain(problem, problem.free_range.remove(y), low, high)
+    return _move(problem, z, y, problem.free_span)
 
 
-def _into_domain(problem: Problem, y: Array, low: Array, high: Array) -> Array | None:
+def _move(
+    problem: Problem, z: Array, y: Array, span: Span | None
+) -> tuple[Array, Array, _LastStep] | None:
+    """y moved by the span, u = A'Qy, and the last step to F'Qy = 0, which only real numbers make."""
+    if span is None:
+        return None
+    moved = _into_domain(problem, span.projected(y))
+    if moved is None:
+        return None
+    u = problem.adjoint(moved)
+    nu = span.distance(moved, u) if moved.any() else 0.0
+    most = 1.0 if span.D is None else float(span.D.max())
+    last = _LastStep(nu=nu, D=span.D, reach=nu * math.sqrt(most))
+    return None if last.cost(problem, z, moved) is None else (moved, u, last)
+
+
+def _room(problem: Problem, y: Array) -> Array:
+    """How far y_i is from the ends of its domain."""
+    low, high = problem.loss.domain(problem.b)
+    return np.minimum(y - low, high - y)
+
+
+def _bend(problem: Problem, y: Array, D: Array, nu: float, moving: Mask) -> float | None:
+    """At least D_i phi_i*'' wherever the last step leads; None where that is out of the domain."""
+    loss = problem.loss
+    if not math.isfinite(nu):
+        return None
+    D, p = D[moving], np.abs(y[moving])
+    if loss.delta > 0.0:
+        return float(D.max(initial=0.0)) / loss.delta
+    move = nu * np.sqrt(D / problem.q[moving])
+    room = _room(problem, y)[moving]
+    if loss.is_self_concordant:  # phi*'' = 1/(p (1 - p)), and both keep half of what they have
+        if (2.0 * move > room).any():
+            return None
+        return 4.0 * float((D / (p * (1.0 - p))).max(initial=0.0))
+    if (move > room).any():
+        return None
+    return float(D.max(initial=0.0)) * loss.gamma  # phi* is quadratic inside its domain
+
+
+def _into_domain(problem: Problem, y: Array) -> Array | None:
     """Shrink y as a whole, which keeps A'Qy = 0, until it is in the domains; None if it cannot."""
+    low, high = problem.loss.domain(problem.b)
     y = np.where(problem.q > 0, y, 0.0)
     outside = (y < low) | (y > high)
     if not outside.any():
@@ -189,4 +304,4 @@ def _into_domain(problem: Problem, y: Array, low: Array, high: Array) -> Array |
     bound = np.where(y < low, low, high)[outside]
     if (bound == 0.0).any():
         return None
-    return float(np.min(bound / y[outside])) * y
+    return float(np.min(bound / y[outside])) * INSIDE * y

@@ -1,12 +1,7 @@
 """Gram matrices of a set S of columns, factorised, with a word on how far they can be trusted.
 
-`NormalEquations` solves (A_S' W A_S + diag(l2)) beta = r. `Range` removes from a dual point what
-lies in the range of A_S. Columns are brought to unit length first, so that units of measurement
-do not matter.
-
-Rounding: A_S'Qy is known to about eps |y|. In a direction in which A_S has the singular value sigma
-that leaves eps |y|/sigma of y undecided, so every result comes with the least sigma. A sigma
-below 1e-14 is taken for 0: it is no larger than the rounding of the data themselves.
+`NormalEquations` solves (A_S' W A_S + diag(l2)) beta = r. Columns are brought to unit length first, so
+that units of measurement do not matter.
 """
 
 from __future__ import annotations
@@ -17,17 +12,16 @@ import numpy as np
 import scipy.linalg
 import scipy.linalg.lapack
 
+from dualgap._precise import gamma
 from dualgap._types import Array, Mask
-from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
 from dualgap.designs._base import block_rows
 
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Least reciprocal condition number at which a Gram matrix does instead of the columns."""
-NULL = 1e-14
-DENSE_LIMIT = 1 << 27
-"""Most entries of a dense copy of the columns (1 GiB)."""
+UNDERFLOWING = 1e-250
+"""Squares below this may have lost digits; the columns themselves have not."""
 
 
 class NormalEquations:
@@ -42,37 +36,55 @@ class NormalEquations:
         The set S.
     l2 : array of shape (d,), optional
         Added to the diagonal (its part on S).
+    prove : bool
+        Whether to prove a lower bound on the least eigenvalue.
+
+    Attributes
+    ----------
+    proved : float
+        A lower bound on the least eigenvalue of G with its diagonal brought to 1; 0 if there is none.
     """
 
     def __init__(
-        self, design: Design, weights: Array, columns: Mask, l2: Array | None = None
+        self,
+        design: Design,
+        weights: Array,
+        columns: Mask,
+        l2: Array | None = None,
+        *,
+        prove: bool = False,
     ) -> None:
         self.design, self.columns = design, columns
         G = _gram(design, weights, columns)
         if l2 is not None:
             G[np.diag_indices_from(G)] += l2[columns]
         self._factorise(G)
+        self.proved = self._least_eigenvalue(G) if prove and self.definite else 0.0
+
+    def _least_eigenvalue(self, G: Array) -> float:
+        """c > 0 if G - c I still has a Cholesky factor, rounding allowed for."""
+        m, n = G.shape[0], self.design.shape[0]
+        # The entries of G, at most 1, are off by gamma(n + 4); the factorisation by gamma(m + 2).
+        rounding = m * (gamma(n + 4) + gamma(m + 2))
+        c = 0.1 * self.rcond
+        G[np.diag_indices(m)] -= c + rounding
+        return c if scipy.linalg.lapack.dpotrf(G, lower=1)[1] == 0 else 0.0
 
     def _factorise(self, G: Array) -> None:
         """Factorise G, which is overwritten."""
-        diagonal = np.diag(G)
+        diagonal = np.diag(G).copy()
         self.unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         G *= self.unit * self.unit[:, None]
         norm = float(np.abs(G).sum(axis=0).max())
         self._cholesky, info = scipy.linalg.lapack.dpotrf(G, lower=1)
         self.rcond = 0.0
-        if info == 0:
+        if info == 0 and diagonal.min() > UNDERFLOWING:
             self.rcond = float(scipy.linalg.lapack.dpocon(self._cholesky, norm, uplo="L")[0])
 
     @property
     def definite(self) -> bool:
         """Whether G is positive definite beyond doubt; nothing else may be asked of it if not."""
         return self.rcond >= WELL_CONDITIONED
-
-    @property
-    def least_sigma(self) -> float:
-        """About the least singular value of the columns at unit length."""
-        return math.sqrt(self.rcond)
 
     def solve(self, r: Array) -> Array:
         """beta with G beta = r (r and beta on S)."""
@@ -86,6 +98,10 @@ class NormalEquations:
         )
         return float(np.linalg.norm(half))
 
+    def largest_norm(self, error: Array) -> float:
+        """The largest norm of any r with |r_j| <= error_j; from the proved eigenvalue."""
+        return float(np.linalg.norm(self.unit * error)) / math.sqrt(self.proved)
+
     def largest_leverage(self, rows: Mask) -> float:
         """Max over the given rows (a bool array) of a_i' G^-1 a_i."""
         largest = 0.0
@@ -97,93 +113,38 @@ class NormalEquations:
         return largest
 
 
-class Range:
-    """The range of the columns A_S in the inner product <y, y'> = sum_i q_i y_i y_i'.
-
-    Well-conditioned columns: by normal equations, refined. Others: by the singular value
-    decomposition of a dense copy. Neither: `known` is False.
-    """
-
-    def __init__(self, design: Design, q: Array, columns: Mask) -> None:
-        self.design, self.q, self.columns = design, q, columns
-        self.least_sigma = 0.0
-        self._equations: NormalEquations | None = None
-        self._basis: Array | None = None
-        n, d = design.shape[0], int(columns.sum())
-        if d <= min(n, GRAM_LIMIT):
-            equations = NormalEquations(design, q, columns)
-            if equations.definite:
-                self._equations, self.least_sigma = equations, equations.least_sigma
-                return
-        if n * d <= DENSE_LIMIT and min(n, d) <= GRAM_LIMIT:
-            self._basis, self.least_sigma = _orthonormal_basis(design, q, columns)
-
-    @property
-    def known(self) -> bool:
-        """Whether there is a factorisation."""
-        return self._equations is not None or self._basis is not None
-
-    def remove(self, y: Array) -> Array:
-        """y less its projection on the range; repeated, so that what is left is rounding."""
-        for _ in range(3):
-            if self._equations is not None:
-                s = self.design.rmatvec(self.q * y)[self.columns]
-                beta = np.zeros(self.design.shape[1])
-                beta[self.columns] = self._equations.solve(s)
-                y = y - self.design.matvec(beta)
-            else:
-                assert self._basis is not None
-                root = np.sqrt(self.q)
-                part = self._basis @ (self._basis.T @ (root * y))
-                y = y - np.divide(part, root, out=np.zeros_like(y), where=root > 0)
-        return y
-
-    def size(self, y: Array, s: Array) -> float:
-        """|projection of y on the range|, s = A'Qy, with what rounding leaves undecided of it."""
-        if self._equations is not None:
-            part = self._equations.norm(s[self.columns])
-        else:
-            assert self._basis is not None
-            part = float(np.linalg.norm(self._basis.T @ (np.sqrt(self.q) * y)))
-        undecided = 16.0 * EPS * math.sqrt(float(self.q @ (y * y)))
-        return part + (undecided / self.least_sigma if self.least_sigma > 0 else 0.0)
-
-
-def _orthonormal_basis(design: Design, q: Array, columns: Mask) -> tuple[Array, float]:
-    """An orthonormal basis of the range of Q^(1/2) A_S, and the least singular value kept."""
-    B = np.empty((design.shape[0], int(columns.sum())))
-    for at, block in design.blocks(block_rows(design.shape[1])):
-        B[at] = block[:, columns] * np.sqrt(q[at])[:, None]
-    norms = np.linalg.norm(B, axis=0)
-    B /= np.where(norms > 0, norms, 1.0)
-    U, sigma, _ = scipy.linalg.svd(B, full_matrices=False, check_finite=False)
-    kept = sigma > NULL * max(float(sigma[0]), np.finfo(float).tiny)
-    least = float(sigma[kept].min()) if kept.any() else 0.0
-    return np.asarray(U[:, kept]), least
-
-
-def certified_inverse_form(G: Array, r: Array, undecided: Array) -> float | None:
+def certified_inverse_form(
+    G: Array, r: Array, undecided: Array, n: int
+) -> tuple[float, float] | None:
     """An upper bound on r' G^-1 r that rounding cannot spoil, or None if G is too near singular.
 
+    Also the part of it that stands for rounding.
+
     G - e I is factorised instead of G, in columns of unit length, with e above the rounding of
-    both the factorisation and G itself: where that succeeds, G is larger than what was factorised.
-    ``undecided`` bounds the rounding of each entry of r.
+    both the factorisation and G itself, a sum of n terms: where that succeeds, G is larger than what
+    was factorised. ``undecided`` bounds the rounding of each entry of r.
     """
     diagonal = np.diag(G)
-    if (diagonal <= 0).any():
+    if (diagonal <= UNDERFLOWING).any():
         return None
     unit = 1.0 / np.sqrt(diagonal)
     scaled = G * unit * unit[:, None]
     d = G.shape[0]
-    scaled[np.diag_indices(d)] -= 8.0 * (d + 1) * EPS * d
+    scaled[np.diag_indices(d)] -= 2.0 * d * (gamma(n + 8) + 4.0 * gamma(d + 1))
     norm = float(np.abs(scaled).sum(axis=0).max())
     factor, info = scipy.linalg.lapack.dpotrf(scaled, lower=1)
     if info != 0:
         return None
     rcond = float(scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0])
+    least = 0.1 * rcond * norm
+    scaled[np.diag_indices(d)] -= least
+    if scipy.linalg.lapack.dpotrf(scaled, lower=1)[1] != 0:
+        return None
     half = scipy.linalg.solve_triangular(factor, unit * r, lower=True, check_finite=False)
-    slack = float(np.linalg.norm(unit * undecided)) / math.sqrt(max(rcond, EPS) * norm)
-    return (float(np.linalg.norm(half)) + slack) ** 2 * (1.0 + 1e-9)
+    form = float(half @ half)
+    slack = float(np.linalg.norm(unit * undecided)) / math.sqrt(least)
+    bound = (math.sqrt(form) + slack) ** 2 * (1.0 + 1e-9)
+    return bound, bound - form
 
 
 def _gram(design: Design, weights: Array, columns: Mask) -> Array:

@@ -22,8 +22,9 @@ from dualgap._types import Array, Data, Places
 from dualgap.constants import Constants
 from dualgap.designs import Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
-from dualgap.normal_equations import Range
+from dualgap.null_model import null_model
 from dualgap.regularizers import ElasticNet
+from dualgap.spans import Span, span
 
 if TYPE_CHECKING:
     from dualgap.adaptation import Rule
@@ -95,7 +96,9 @@ class Problem:
         self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
-        self.q = _weights(sample_weight, self.n)
+        self.sample_weight = _sample_weight(sample_weight, self.n)
+        """The w_i as they were given, before q = w/W was rounded; None for 1."""
+        self.q = _weights(self.sample_weight, self.n)
         self.uniform = bool((self.q == self.q[0]).all())
         """All rows weigh the same."""
         given = self.dual_point("offset", offset)
@@ -152,6 +155,7 @@ class Problem:
             other.loss = as_loss(loss)
         if b is not None or loss is not None:
             other.__dict__.pop("primal_at_zero", None)
+            other.__dict__.pop("null_model", None)
             other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
             other.outputs = other.loss.outputs(other.b)
             if other.shape[1:] != self.shape[1:]:
@@ -160,7 +164,7 @@ class Problem:
                     "make a new Problem."
                 )
         if l1 is not None or l2 is not None:
-            other.__dict__.pop("free_range", None)
+            other.__dict__.pop("free_span", None)
             other.l1 = self.l1 if l1 is None else check.real("l1", l1, low=0.0)
             other.l2 = self.l2 if l2 is None else check.real("l2", l2, low=0.0)
             other.regularizer = other._regularizer()
@@ -191,7 +195,7 @@ class Problem:
             The attributes of these names.
         """
         inner = copy.copy(self)
-        inner.__dict__.pop("free_range", None)
+        inner.__dict__.pop("free_span", None)
         inner.base, inner.d = base, base.shape[1]
         inner.design = base
         if self.fit_intercept:
@@ -285,12 +289,22 @@ class Problem:
 
     @cached_property
     def primal_at_zero(self) -> float:
-        """P(0), what relative gaps are held against when P itself vanishes."""
+        """P(0)."""
         return self.mean_loss(self.predict_zero())
 
+    @cached_property
+    def null_model(self) -> tuple[float | Array, float]:
+        """The intercept alone, at its best, and P0 = P there; 0 and P(0) without an intercept."""
+        return null_model(self) if self.fit_intercept else (0.0, self.primal_at_zero)
+
+    @property
+    def null_value(self) -> float:
+        """P0, what relative gaps are held against when P itself vanishes."""
+        return self.null_model[1]
+
     def scale(self, primal: float) -> float:
-        """max(P(x), 1e-12 P(0)): the unit of `tol`."""
-        return max(primal, 1e-12 * self.primal_at_zero)
+        """max(P(x), 1e-12 P0): the unit of `tol`."""
+        return max(primal, 1e-12 * self.null_value)
 
     @property
     def column_means(self) -> Array:
@@ -303,9 +317,13 @@ class Problem:
         return self.constants.column_norms
 
     @cached_property
-    def free_range(self) -> Range:
-        """The range of the columns without penalty, factorised once."""
-        return Range(self.design, self.q, self.regularizer.free.reshape(-1))
+    def free_span(self) -> Span | None:
+        """The span of the columns without penalty, factorised once; None if it cannot be known."""
+        return self.weighted_span(None)
+
+    def weighted_span(self, D: Array | None) -> Span | None:
+        """The same for dual points that move in proportion to D."""
+        return span(self.design, self.q, self.regularizer.free.reshape(-1), D, self.sample_weight)
 
     @property
     def free_intercept_only(self) -> bool:
@@ -423,12 +441,17 @@ def _writable(array: Array) -> Array:
     return array if array.flags.writeable else array.copy()
 
 
-def _weights(sample_weight: Any, n: int) -> Array:
+def _sample_weight(sample_weight: Any, n: int) -> Array | None:
     if sample_weight is None:
-        return np.full(n, 1.0 / n)
-    w = check.nonnegative(
+        return None
+    return check.nonnegative(
         "sample_weight", sample_weight, n, what="row", zero="to leave that row out"
     )
+
+
+def _weights(w: Array | None, n: int) -> Array:
+    if w is None:
+        return np.full(n, 1.0 / n)
     total = float(w.sum())
     if total == 0.0:
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")

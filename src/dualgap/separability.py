@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from dualgap._precise import gamma, two_product
 from dualgap._types import Array
+from dualgap.designs._base import block_rows
 from dualgap.problem import Problem
+
+EXACT_LIMIT = 1_000_000
+"""Most entries of A for which margins are added up exactly."""
 
 
 def one_class(problem: Problem) -> bool:
@@ -24,19 +31,57 @@ def one_class(problem: Problem) -> bool:
 def separates(problem: Problem, x: Array, z: Array) -> bool:
     """Whether x proves that the infimum is not attained: its ray lowers P for ever.
 
-    Only for a loss that never reaches its infimum (logistic), where no penalty holds x back.
+    Only for a loss that never reaches its infimum (logistic), where no penalty holds x back. What
+    the floats suggest is proved by the exact signs of the margins (of large data, by their bounds).
     """
-    if not problem.regularizer.free.all():
+    if not problem.regularizer.free.all() or not _suggested(problem, z):
         return False
     counts = problem.q > 0
+    if problem.outputs is None:
+        signs = problem.b * _signs(problem, x)
+        return bool((signs[counts] >= 0).all() and (signs[counts] > 0).any())
+    beaten = False
+    for mine in np.unique(problem.b[counts]).astype(np.intp):
+        rows = counts & (problem.b == mine)
+        for k in range(problem.outputs):
+            if k != mine:
+                signs = _signs(problem, x[:, mine], x[:, k])[rows]
+                if (signs < 0).any():
+                    return False
+                beaten = beaten or bool((signs > 0).any())
+    return beaten
 
-    def proved(predictions: Array) -> bool:
-        margins = problem.loss.margins(predictions, problem.b)
-        if margins is None:
-            return False
-        return bool((margins[counts] >= 0).all() and (margins[counts] > 0).any())
 
-    if problem.offset is None:
-        return proved(z)
-    # An offset may swallow a small prediction: look again without it.
-    return proved(z - problem.offset) and proved(problem.design.matvec(x))
+def _suggested(problem: Problem, z: Array) -> bool:
+    """Whether the margins are >= 0 but for rounding, and not all 0."""
+    margins = problem.loss.margins(z if problem.offset is None else z - problem.offset, problem.b)
+    if margins is None:
+        return False
+    margins = margins[problem.q > 0]
+    size = float(np.abs(margins).max(initial=0.0))
+    return bool(size > 0.0 and (margins >= -1e-9 * size).all())
+
+
+def _signs(problem: Problem, x: Array, less: Array | None = None) -> Array:
+    """The sign of each a_i'x (of a_i'(x - less)), or -1 where it cannot be told."""
+    design = problem.design
+    if design.shape[0] * design.shape[1] > EXACT_LIMIT:
+        value = design.matvec(x) - (0.0 if less is None else design.matvec(less))
+        sizes = np.abs(x) + (0.0 if less is None else np.abs(less))
+        doubt = design.absolute_product(sizes, np.zeros(problem.n))[0]
+        doubt *= gamma(design.row_terms + 8)
+        return np.where(value > doubt, 1.0, np.where(doubt == 0.0, 0.0, -1.0))
+    out = np.empty(problem.n)
+    for at, block in design.blocks(block_rows(8 * design.shape[1])):
+        terms = _exact_terms(block, x)
+        if less is not None:
+            terms = np.concatenate((terms, -_exact_terms(block, less)), axis=1)
+        out[at] = [math.fsum(row) for row in terms.tolist()]  # correctly rounded: its sign is right
+    return np.sign(out)
+
+
+def _exact_terms(block: Array, x: Array) -> Array:
+    """Numbers whose sum, row by row, is exactly a_i'x; powers of two go from x to A."""
+    mantissa, exponent = np.frexp(x)
+    pair = two_product(np.ldexp(block, exponent), np.broadcast_to(mantissa, block.shape))
+    return np.concatenate(pair, axis=1)

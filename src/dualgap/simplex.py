@@ -5,6 +5,8 @@ The two steps of `feasible` that need more than an interval: the intercept, and 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
@@ -67,22 +69,22 @@ def _stationary(rates: Array) -> Array:
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
-def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
+def project(
+    problem: Problem, z: Array, y: Array
+) -> tuple[Array, Array, float, Array | None] | None:
     """Bring (A'Qy)_j to 0 on the free rows j without leaving the simplices, or None.
 
-    What rounding leaves of it is for the caller to measure.
+    y, u = A'Qy, and the nu and D of the last step, which only real numbers can make (see `spans`).
     """
     free = problem.regularizer.free.reshape(-1)
     count, K = int(free.sum()), y.shape[1]
-    if not problem.free_range.known:
-        return None
     if count <= problem.n and count * K <= SIDE_LIMIT:
         # y_i - W_i (A beta)_i with W_i = diag(p_i) - p_i p_i', p = softmax(z): the Newton step of
         # the dual, which moves an entry in proportion to itself.
         p = softmax(z)[0]
         equations = _Hessian(problem, p, free)
         if equations.definite:
-            new, v = y, u
+            new, v = y, problem.adjoint(y)
             for _ in range(3):  # refined until what is left is rounding
                 beta = problem.zeros()
                 beta[free] = equations.solve(v[free].ravel()).reshape(count, K)
@@ -90,12 +92,64 @@ def project(problem: Problem, z: Array, y: Array, u: Array) -> Array | None:
                 shift = p * (shift - (p * shift).sum(axis=1, keepdims=True))
                 new = closed(new - shift, problem.b)
                 v = problem.adjoint(new)
-            feasible = _shrink(problem, new)
-            if feasible is not None:
-                return feasible
+            found = _last_step(problem, z, _shrink(problem, new))
+            if found is not None:
+                return found
     # Without weights every entry moves, which suits a y that is far from phi'(z).
-    columns = [problem.free_range.remove(np.ascontiguousarray(column)) for column in y.T]
-    return _shrink(problem, closed(np.stack(columns, axis=1), problem.b))
+    if problem.free_span is None:
+        return None
+    columns = [problem.free_span.projected(np.ascontiguousarray(column)) for column in y.T]
+    return _last_step(problem, z, _shrink(problem, closed(np.stack(columns, axis=1), problem.b)))
+
+
+def _last_step(
+    problem: Problem, z: Array, y: Array | None
+) -> tuple[Array, Array, float, Array | None] | None:
+    """Rows whose probabilities are all large enough take up, class by class, what rounding left."""
+    if y is None:
+        return None
+    u = problem.adjoint(y)
+    if not y.any():
+        return y, u, 0.0, None
+    smallest = probabilities(y, problem.b).min(axis=1)
+    for least in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
+        D = (smallest >= least).astype(np.float64)
+        if not (D * problem.q).any():
+            continue
+        span = problem.free_span if D.all() else problem.weighted_span(D)
+        if span is None:
+            continue
+        pairs = zip(y.T, u.T, strict=True)
+        nu = math.hypot(*(span.distance(np.ascontiguousarray(a), b) for a, b in pairs))
+        if cost(problem, z, y, nu, D) is not None:
+            return y, u, nu, D
+    return None
+
+
+def probabilities(y: Array, b: Array) -> Array:
+    """p = y + e_b."""
+    p = y.copy()
+    p[own(b)] += 1.0
+    return p
+
+
+def cost(problem: Problem, z: Array, y: Array, nu: float, D: Array | None) -> float | None:
+    """What a move of every y_ik by at most nu sqrt(D_i/q_i) adds to the gap; None without room.
+
+    The gap's terms are convex in y_i with derivative log p_i - z_i (along the simplex: less any
+    constant), and phi*'' = diag(1/p).
+    """
+    moving = problem.q > 0.0 if D is None else (D > 0.0) & (problem.q > 0.0)
+    p = probabilities(y, problem.b)[moving]
+    if p.size == 0 or not math.isfinite(nu):
+        return 0.0 if nu == 0.0 else None
+    least = p.min(axis=1)
+    if (2.0 * nu > least * np.sqrt(problem.q[moving])).any():
+        return None
+    slope = np.log(p) - z[moving]
+    slope -= slope.mean(axis=1, keepdims=True)
+    steep = math.sqrt(float(problem.q[moving] @ (slope * slope).sum(axis=1)))
+    return nu * steep + nu * nu / float(least.min())
 
 
 def closed(y: Array, b: Array) -> Array:

@@ -68,4 +68,4 @@ def test_data_that_are_fitted_exactly_have_a_gap_of_nothing() -> None:
     got = dualgap.certify(A, A @ x, x)
     assert got.certified
     assert got.primal <= 1e-29
-    assert got.gap <= 1e-29
+    assert got.gap <= 1e-28  # z = A x is known to eps, and that counts by its square

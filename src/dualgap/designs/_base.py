@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 1 << 19
 """A widened block stays in a core's cache."""
 
+SMALL_SQUARE_ROOT = 1e-120
+"""Numbers below this have squares that, weighted, may lose digits or vanish."""
+
 BLAS3_GAIN = 5.0
 """How much faster a multiplication is in a product of matrices than with a vector."""
 
@@ -47,6 +50,16 @@ class Design(ABC):
     shape: tuple[int, int]
     is_sparse: bool = False
     """Whether `rows` are sparse: for those who choose between kernels, never for algorithms."""
+
+    @property
+    def row_terms(self) -> int:
+        """At most so many numbers that are not 0 are added up in a product of a row with x."""
+        return self.shape[1]
+
+    @property
+    def column_terms(self) -> int:
+        """The same for a column."""
+        return self.shape[0]
 
     @abstractmethod
     def matvec(self, x: Array) -> Array:
@@ -85,6 +98,18 @@ class Design(ABC):
     @abstractmethod
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2 for every column."""
+
+    @property
+    def may_underflow(self) -> bool:
+        """Whether squares of entries may be lost; asked only where a column's squares are tiny."""
+        return True
+
+    def column_sizes(self, at: Places) -> Array:
+        """max_i |a_ij| of some columns."""
+        sizes = np.zeros(at.size)
+        for _, block in self.blocks(block_rows(self.shape[1])):
+            np.maximum(sizes, np.abs(block[:, at]).max(axis=0), out=sizes)
+        return sizes
 
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:

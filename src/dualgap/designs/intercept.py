@@ -40,6 +40,28 @@ class InterceptDesign(Design):
             scale = math.sqrt(float(weights @ base.row_norms_sq()) / base.shape[1])
         self.scale = 2.0 ** round(math.log2(scale)) if scale > 0 else 1.0
 
+    @property
+    def row_terms(self) -> int:
+        """The base's and the constant."""
+        return self.base.row_terms + 1
+
+    @property
+    def column_terms(self) -> int:
+        """That of the base; the constant's sum is no longer."""
+        return max(self.base.column_terms, self.shape[0])
+
+    @property
+    def may_underflow(self) -> bool:
+        """The base's."""
+        return self.base.may_underflow
+
+    def column_sizes(self, at: Places) -> Array:
+        """The base's, and s."""
+        sizes = np.full(at.size, self.scale)
+        ours = at < self.base.shape[1]
+        sizes[ours] = self.base.column_sizes(at[ours])
+        return sizes
+
     def matvec(self, x: Array) -> Array:
         """A x + c."""
         return np.asarray(self.base.matvec(x[:-1]) + self.scale * x[-1])

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Design, Rows
+from dualgap.designs._base import SMALL_SQUARE_ROOT, Design, Rows
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
@@ -46,6 +46,21 @@ class SparseDesign(Design):
         self._csc: Any = None if self._rows else A
         self._pairs: dict[bool, float] = {}
         self._sweeps = self._products = 0
+
+    @cached_property
+    def _longest(self) -> int:
+        """The most entries of a row (of a column, if the data lie by columns)."""
+        return int(np.diff(self.A.indptr).max(initial=0))
+
+    @property
+    def row_terms(self) -> int:
+        """The most entries of a row, where they need not be counted."""
+        return self._longest if self._rows else self.shape[1]
+
+    @property
+    def column_terms(self) -> int:
+        """The most entries of a column, where they need not be counted."""
+        return self.shape[0] if self._rows else self._longest
 
     def matvec(self, x: Array) -> Array:
         """A x."""
@@ -151,6 +166,17 @@ class SparseDesign(Design):
         outer, inner = (rows, columns) if self._rows else (columns, rows)
         csr_squares(self.A.data, self.A.indices, self.A.indptr, outer, inner)
         return rows, columns
+
+    def column_sizes(self, at: Places) -> Array:
+        """max_i |a_ij| of some columns."""
+        A = self._by_columns()
+        return np.array([np.abs(A.data[A.indptr[j] : A.indptr[j + 1]]).max(initial=0.0) for j in at])
+
+    @property
+    def may_underflow(self) -> bool:
+        """Whether a stored entry is so small."""
+        size = np.abs(self.A.data)
+        return bool(size.min(initial=1.0, where=size > 0.0) < SMALL_SQUARE_ROOT)
 
     def _squares(self) -> Any:
         values = np.square(self.A.data, dtype=np.float64)

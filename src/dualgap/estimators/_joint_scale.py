@@ -25,10 +25,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.certificate import EPS, Certificate
-from dualgap.feasible import make_feasible
+from dualgap.certificate import Certificate, bounded_terms
+from dualgap.feasible import DualPoint, make_feasible
 from dualgap.problem import Problem
+from dualgap.products import PLAIN, Predicted
 
+EPS = float(np.finfo(float).eps)
 SMALLEST_SCALE = 10.0 * EPS
 """scikit-learn's bound on the scale."""
 
@@ -94,12 +96,12 @@ def joint_point(
     primal_at_zero : float
         F at x = 0 with its own best scale, for relative gaps.
     """
-    z = problem.predict(x)
-    inner = problem.primal(x, z)
+    at = PLAIN.predict(problem, x)
+    inner = problem.primal(x, at.z)
     primal = scale + 2.0 / scale * inner
     gap, rounding, chosen = math.inf, math.inf, duals[0]
     for dual in duals:
-        found = _gap(problem, x, z, dual, scale)
+        found = _gap(problem, x, at, dual, scale)
         if found is not None and found[0] < gap:
             gap, rounding, chosen = *found, dual
     certified = math.isfinite(gap)
@@ -117,27 +119,27 @@ def joint_point(
             relative_gap=gap / unit if certified and unit > 0 else gap,
             certified=certified,
             kind="gap_scaled_dual" if certified else "none",
-            rounding=rounding + 4.0 * EPS * primal,
+            rounding=rounding,
             distance=math.sqrt(2.0 * gap / l2) if certified and l2 > 0 else math.inf,
         ),
     )
 
 
 def _gap(
-    problem: Problem, x: Array, z: Array, dual: Array, scale: float
+    problem: Problem, x: Array, at: Predicted, dual: Array, scale: float
 ) -> tuple[float, float] | None:
     """F - D at v made feasible, and the part of it that is rounding."""
-    point = make_feasible(problem, z, dual)
+    point = make_feasible(problem, at.z, dual)
     if point is None:
         return None
     square = problem.mean(point.y * point.y)
     # |v|^2 <= s^2: shrink, which keeps every other constraint.
     t = min(1.0, scale / math.sqrt(square)) if square > 0 else 1.0
-    v, u = t * point.y, t * point.u
+    # The last step to a feasible point is steeper by (1 - t)|v| where v has shrunk.
+    extra = point.extra + (1.0 - t) * point.reach * math.sqrt(square)
+    shrunk = DualPoint(t * point.y, t * point.u, point.kind, extra, t * point.reach)
+    loss, penalty, bare = bounded_terms(problem, x, at, shrunk, PLAIN)
+    # s - t^2 |v|^2/s, whose terms round.
     from_scale = max(scale - t * t * square / scale, 0.0)
-    loss = problem.mean(problem.loss.fenchel_gap(z, v, problem.b))
-    penalty = float(problem.regularizer.fenchel_gap(x, -u).sum())
-    aim = math.sqrt(problem.mean(problem.b * problem.b))
-    leftover = t * point.residual * (math.sqrt(problem.inner(z, z)) + aim)
-    rounding = 2.0 / scale * leftover
-    return from_scale + 2.0 / scale * (loss + penalty) + rounding, rounding
+    gap = from_scale + 4.0 * EPS * scale + 2.0 / scale * (loss + penalty)
+    return gap, gap - from_scale - 2.0 / scale * bare

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dualgap._names import lookup
-from dualgap.losses._base import Loss
+from dualgap.losses._base import Loss, RegressionLoss
 from dualgap.losses.hinges import SmoothedHinge, SquaredHinge
 from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic, StrongLogistic
@@ -21,6 +21,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "Multinomial",
+    "RegressionLoss",
     "SmoothedHinge",
     "Squared",
     "SquaredHinge",

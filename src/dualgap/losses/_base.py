@@ -31,6 +31,8 @@ class Loss(ABC):
     """phi'' is constant, so that the Hessian of the data term never changes."""
     is_self_concordant: ClassVar[bool] = False
     """|phi'''| <= phi'', which the bound without regulariser rests on."""
+    has_exact_gap: ClassVar[bool] = False
+    """`fenchel_gap` is a product of differences, and takes none of numbers larger than itself."""
     is_vector: ClassVar[bool] = False
     """A row has `outputs` predictions: z, y and gradients have shape (n, K), values (n,)."""
 
@@ -127,6 +129,10 @@ class Loss(ABC):
         """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""
         return np.maximum(self.value(z, b) + self.conj(y, b) - y * z, 0.0)
 
+    def rounded(self, z: Array, b: Array) -> Array:
+        """The size of the number that formulas make of z first: its rounding is like one of z."""
+        return 1.0 + np.abs(z)
+
     @abstractmethod
     def start(self, b: Array) -> Array:
         """The v that an algorithm starts from: y = phi'(v) (the paper's choices, Sec. 4.2)."""
@@ -138,6 +144,10 @@ class RegressionLoss(Loss):
     def targets(self, b: Any, n: int) -> Array:
         """Finite real targets."""
         return check.vector("b", b, n, what="row of A")
+
+    def rounded(self, z: Array, b: Array) -> Array:
+        """The residual."""
+        return np.abs(z - b)
 
     def start(self, b: Array) -> Array:
         """v = b, that is y = 0."""

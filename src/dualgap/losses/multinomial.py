@@ -217,6 +217,10 @@ class Multinomial(Loss):
             terms[far] = np.maximum(xlogy(p, p) - p * log_s - p + s, 0.0)
         return np.asarray(terms.sum(axis=1))
 
+    def rounded(self, z: Array, b: Array) -> Array:
+        """1 and z_k - max z, as far as its exponential is not 0."""
+        return 1.0 + np.minimum(row_max(z)[:, None] - z, 750.0)
+
     def start(self, b: Array) -> Array:
         """v = 0: every class is as likely as any other."""
         return np.zeros((b.size, self.outputs(b)))

@@ -18,6 +18,7 @@ class Squared(RegressionLoss):
     name: ClassVar[str] = "squared"
     code: ClassVar[int] = 0
     is_quadratic: ClassVar[bool] = True
+    has_exact_gap: ClassVar[bool] = True
     gamma: ClassVar[float] = 1.0
     delta: ClassVar[float] = 1.0
 

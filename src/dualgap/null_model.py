@@ -1,0 +1,73 @@
+"""The null model: the intercept alone, P0 = min_c sum_i q_i phi_i(c + offset_i)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.losses import Loss, RegressionLoss
+
+if TYPE_CHECKING:
+    from dualgap.problem import Problem
+
+STEPS = 60
+"""More than Newton's method needs; P0 is a unit, and two digits of it are enough."""
+
+
+def null_model(problem: Problem) -> tuple[float | Array, float]:
+    """The best c, and P0 to a thousandth: the value of that c, so never less than the minimum.
+
+    Where the minimum is not attained (one class only), c has run off and P0 is near 0.
+    """
+    loss = problem.loss
+    b, q, offset = _distinct_rows(problem)
+    c = _guess(problem, b, offset)
+    best = float(q @ loss.value(offset + c, b))
+    for _ in range(0 if loss.is_quadratic else STEPS):
+        z = offset + c
+        step = -(q @ loss.grad(z, b)) / _curvature(loss, z, b, q)
+        t, value = 1.0, float(q @ loss.value(offset + (c + step), b))
+        while not value < best and t > 1e-6:
+            t *= 0.25
+            value = float(q @ loss.value(offset + (c + t * step), b))
+        if not value < best:
+            break
+        gained, best, c = best - value, value, c + t * step
+        if gained <= 1e-3 * best:
+            break
+    return c, best
+
+
+def _guess(problem: Problem, b: Array, offset: Array) -> float | Array:
+    """The constant itself where targets are constant, so that P0 = 0 exactly."""
+    if problem.loss.is_vector:
+        return np.zeros(offset.shape[1])
+    wanted = b - offset
+    if (wanted == wanted[0]).all():
+        return float(wanted[0])
+    if problem.loss.is_quadratic:
+        return problem.mean(wanted)
+    return float(np.median(wanted))
+
+
+def _distinct_rows(problem: Problem) -> tuple[Array, Array, Array]:
+    """b, q and offset; rows of one label are one row where no offset tells them apart."""
+    b, q = problem.b, problem.q
+    if problem.offset is not None:
+        return b, q, problem.offset
+    if isinstance(problem.loss, RegressionLoss):
+        return b, q, np.zeros_like(b)
+    labels, at = np.unique(b, return_inverse=True)
+    return labels, np.bincount(at, q), np.zeros((labels.size, *problem.shape[1:]))
+
+
+def _curvature(loss: Loss, z: Array, b: Array, q: Array) -> Array | float:
+    """Of each intercept, kept away from 0; with K classes the diagonal, doubled, majorises."""
+    least = 1e-6 / loss.gamma
+    if not loss.is_vector:
+        return max(float(q @ loss.hess(z, b)), least)
+    slope = loss.grad(z, b)
+    p = np.where(slope < 0.0, 1.0 + slope, slope)
+    return np.maximum(2.0 * (q @ (p * (1.0 - p))), least)

@@ -1,0 +1,144 @@
+"""The two products of a certificate, each with a bound on its rounding.
+
+z = A x + offset is off by at most E in the norm |e|_Q = (sum_i q_i e_i^2)^(1/2), and every (A'Qy)_j by at
+most an error of its own. `Plain` products are those of the iterations; their errors are bounded by
+norms that are known already: gamma(k) sum_j |a_j|_Q |x_j| and gamma(k) |a_j|_Q |y|_Q for sums of k terms.
+`Precise` ones have twice the digits, cost some thirty times as much, and are for data where those
+bounds leave the gap open: large numbers that cancel.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from dualgap import _precise as dd
+from dualgap._precise import UNIT, gamma
+from dualgap._types import Array
+from dualgap.designs._base import block_rows
+from dualgap.problem import Problem
+
+PRECISE_LIMIT = 4_000_000
+"""Most entries of A for which products are made with twice the digits (a fraction of a second)."""
+
+
+class Predicted(NamedTuple):
+    """z = A x + offset and how far off it may be."""
+
+    z: Array
+    error: float
+    """At least |e|_Q."""
+    each: Array | None = None
+    """At least |e_i|, where that is known."""
+
+
+class Products(ABC):
+    """How z and A'Qy are computed, and what that leaves open."""
+
+    @abstractmethod
+    def predict(self, problem: Problem, x: Array) -> Predicted:
+        """z = A x + offset."""
+
+    @abstractmethod
+    def adjoint(self, problem: Problem, y: Array) -> Array:
+        """u = A'Qy."""
+
+    @abstractmethod
+    def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
+        """By how much each entry of ``u`` may be off, and ``reach`` |a_j|_Q."""
+
+
+class Plain(Products):
+    """In float64."""
+
+    def predict(self, problem: Problem, x: Array) -> Predicted:
+        """The problem's own."""
+        z = problem.predict(x)
+        rows = x if problem.size == problem.d else x[:-1]
+        terms = int(np.count_nonzero(rows if x.ndim == 1 else rows.any(axis=1)))
+        if terms == 0:  # an intercept alone is exact
+            return Predicted(z, _norm(problem, _sum_error(problem, z)))
+        size = np.linalg.norm(problem.column_norms @ np.abs(x))  # over the classes
+        count = min(terms, problem.design.row_terms) + 3
+        added = _norm(problem, _sum_error(problem, z))
+        return Predicted(z, gamma(count) * float(size) + added)
+
+    def adjoint(self, problem: Problem, y: Array) -> Array:
+        """The problem's own."""
+        return problem.adjoint(y)
+
+    def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
+        """gamma(k) |a_j|_Q |y|_Q; none if every y_i is 0."""
+        length = np.sqrt(problem.q @ (y * y))  # one per class
+        share = gamma(problem.design.column_terms + 8) * length + reach
+        return np.multiply.outer(problem.column_norms, share)
+
+
+class Precise(Products):
+    """With twice the digits."""
+
+    def predict(self, problem: Problem, x: Array) -> Predicted:
+        """Rounded once from sums that are good to u^2."""
+        if x.ndim == 2:
+            columns = [self._predict(problem, x[:, k]) for k in range(x.shape[1])]
+            z, size = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
+        else:
+            z, size = self._predict(problem, x)
+        steps = 32.0 + 16.0 * math.log2(problem.size + 1.0)
+        each = steps * UNIT**2 * size + UNIT * np.abs(z)
+        if problem.offset is not None:
+            z = z + problem.offset
+        each += _sum_error(problem, z)
+        return Predicted(z, _norm(problem, each), each)
+
+    def _predict(self, problem: Problem, x: Array) -> tuple[Array, Array]:
+        """A x and |A||x|; powers of two go from x to A, so that no product underflows."""
+        mantissa, exponent = np.frexp(x)
+        z, size = np.empty(problem.n), np.empty(problem.n)
+        for at, block in problem.design.blocks(block_rows(8 * problem.size)):
+            terms = dd.two_product(np.ldexp(block, exponent), np.broadcast_to(mantissa, block.shape))
+            z[at] = dd.total((terms[0].T, terms[1].T))[0]
+            size[at] = np.abs(terms[0]).sum(axis=1)
+        return z, size
+
+    def adjoint(self, problem: Problem, y: Array) -> Array:
+        """sum_i w_i y_i a_ij with twice the digits, then divided by W."""
+        if y.ndim == 2:
+            return np.stack([self.adjoint(problem, y[:, k]) for k in range(y.shape[1])], axis=1)
+        w = problem.sample_weight
+        alpha = (y, np.zeros_like(y)) if w is None else dd.two_product(w, y)
+        total = float(problem.n) if w is None else math.fsum(w)
+        sums = (np.zeros(problem.size), np.zeros(problem.size))
+        for at, block in problem.design.blocks(block_rows(8 * problem.size)):
+            wide = np.zeros_like(block)
+            terms = dd.times((block, wide), (alpha[0][at, None] + wide, alpha[1][at, None] + wide))
+            sums = dd.add(sums, dd.total(terms))
+        return np.asarray(sums[0] / total)
+
+    def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
+        """A few u |u_j|, and u^2 |a_j|_Q |y|_Q for every doubling of n."""
+        length = np.sqrt(problem.q @ (y * y))
+        steps = 64.0 + 16.0 * math.log2(problem.n + 1.0) + problem.n / 64.0
+        share = steps * UNIT**2 * length + reach
+        return 4.0 * UNIT * np.abs(u) + np.multiply.outer(problem.column_norms, share)
+
+
+def _sum_error(problem: Problem, z: Array) -> Array:
+    """Of adding an offset, if there is one."""
+    return np.zeros_like(z) if problem.offset is None else 2.0 * UNIT * np.abs(z)
+
+
+def _norm(problem: Problem, e: Array) -> float:
+    return math.sqrt(problem.inner(e, e)) if e.any() else 0.0
+
+
+PLAIN, PRECISE = Plain(), Precise()
+
+
+def may_be_precise(problem: Problem) -> bool:
+    """Whether products with twice the digits take a fraction of a second."""
+    entries = problem.n * problem.size * (problem.outputs or 1)
+    return entries <= PRECISE_LIMIT

@@ -1,0 +1,374 @@
+"""The span of the columns F that nothing penalises, and the way of a dual point out of it.
+
+A dual point needs F'Qy = 0, which no float y satisfies to the last bit. It need not: for weights
+D_i >= 0 of our choice let
+
+    G = F' diag(q D) F,    rho = F'Qy,    y' = y - D F G^(-1) rho,    nu^2 = rho' G^(-1) rho.
+
+Then F'Qy' = 0 in real arithmetic, and by Cauchy and Schwarz |y'_i - y_i| <= nu sqrt(D_i/q_i) and
+|(A'Qy')_j - (A'Qy)_j| <= nu sqrt(sum_i q_i D_i a_ij^2). So nothing has to be solved exactly: a bound on nu
+is enough, and nu is about the rounding of y. What it takes is a proof that G is regular:
+
+- `GramSpan`, where the Gram matrix is well conditioned: a Cholesky factorisation of G - c I;
+- `BasisSpan` where it is not: any X for which C = diag(sqrt(q D)) F X has C'C near I. Then
+  nu <= |X' rho|/(1 - |C'C - I|)^(1/2). X comes from a QR factorisation, in float64 or, for columns that are
+  nearly dependent, with twice the digits.
+
+Columns are left out only if they are proved to be combinations of the others: a column of zeros, or
+an exact relation with small integers (a duplicate, a one-hot code and the constant). No singular
+value is ever taken for 0; where there is no proof there is no span.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+import scipy.linalg
+import scipy.linalg.lapack
+
+from dualgap import _precise as dd
+from dualgap._precise import UNIT, Pair, gamma
+from dualgap._types import Array, Mask, Places
+from dualgap.constants import GRAM_LIMIT
+from dualgap.designs import Design
+from dualgap.designs._base import block_rows
+from dualgap.normal_equations import NormalEquations
+
+DENSE_LIMIT = 1 << 26
+"""Most entries of a dense copy of the columns (512 MiB)."""
+PRECISE_LIMIT = 2e7
+"""Most n m^2 for which m columns are made orthonormal with twice the digits (about a second)."""
+INDEPENDENT = 1e-10
+"""Of a column at unit length, what must be left of it beside the others for float64 to say so."""
+PRECISELY_INDEPENDENT = 2.0**-85
+"""The same with twice the digits."""
+LARGEST_DENOMINATOR = 64
+"""Of the coefficients in exact relations between columns."""
+RELATION_LIMIT = 4_000_000
+"""Most entries of an exact relation that are added up one by one."""
+
+
+class Span(ABC):
+    """Columns F, weights D; see the module."""
+
+    D: Array | None
+    """The weights; None stands for 1."""
+
+    @abstractmethod
+    def projected(self, y: Array) -> Array:
+        """y' in float64: what is left of F'Qy' is rounding."""
+
+    @abstractmethod
+    def distance(self, y: Array, u: Array) -> float:
+        """An upper bound on nu, given u = A'Qy in float64; inf where none can be had."""
+
+
+def span(
+    design: Design, q: Array, columns: Mask, D: Array | None = None, weights: Array | None = None
+) -> Span | None:
+    """The span of some columns of A, or None where it cannot be known.
+
+    Parameters
+    ----------
+    design : Design
+        A.
+    q : array of shape (n,)
+        The rows' weights, which sum to one but for rounding.
+    columns : bool array of shape (d,)
+        Which columns are F.
+    D : array of shape (n,), optional
+        Weights of the move, >= 0; 1 by default.
+    weights : array of shape (n,), optional
+        The user's own w, q = w/sum(w) before it was rounded; 1 by default.
+    """
+    n, m = design.shape[0], int(columns.sum())
+    if m <= min(n, GRAM_LIMIT):
+        quick = GramSpan.of(design, q, columns, D)
+        if quick is not None:
+            return quick
+    if n * m > DENSE_LIMIT:
+        return None
+    return BasisSpan.of(design, q, columns, D, weights)
+
+
+class GramSpan(Span):
+    """The span of well-conditioned columns, known from their Gram matrix."""
+
+    def __init__(
+        self, equations: NormalEquations, q: Array, D: Array | None, norms: Array
+    ) -> None:
+        self.equations, self.q, self.D, self.norms = equations, q, D, norms
+
+    @classmethod
+    def of(cls, design: Design, q: Array, columns: Mask, D: Array | None) -> GramSpan | None:
+        """The span, if G is positive definite beyond doubt."""
+        weights = q if D is None else q * D
+        equations = NormalEquations(design, weights, columns, prove=True)
+        if not (equations.definite and equations.proved > 0.0):
+            return None
+        norms = 1.0 / equations.unit
+        if D is not None:
+            norms = np.sqrt(design.column_norms_sq(q)[columns])
+        return cls(equations, q, D, norms)
+
+    def projected(self, y: Array) -> Array:
+        """By the factor, three times."""
+        design, columns = self.equations.design, self.equations.columns
+        for _ in range(3):
+            beta = np.zeros(design.shape[1])
+            beta[columns] = self.equations.solve(design.rmatvec(self.q * y)[columns])
+            move = design.matvec(beta)
+            y = y - (move if self.D is None else self.D * move)
+        return y
+
+    def distance(self, y: Array, u: Array) -> float:
+        """|L^(-1) rho|, and what rounding leaves open of rho over the least eigenvalue."""
+        length = math.sqrt(float(self.q @ (y * y)))
+        open_ = gamma(y.size + 8) * length * self.norms * self.equations.unit
+        known = self.equations.norm(u[self.equations.columns])
+        return 1.0001 * (known + float(np.linalg.norm(open_)) / math.sqrt(self.equations.proved))
+
+
+class BasisSpan(Span):
+    """The span of any columns of which a basis can be proved to be one.
+
+    Attributes
+    ----------
+    F : array of shape (n, m)
+        The columns of the basis, each times a power of two.
+    X : pair of arrays of shape (m, m)
+        C = diag(r) F X is nearly orthonormal, r^2 = q D.
+    everything : bool
+        Whether the basis spans all of R^n, so that y' = 0.
+    """
+
+    def __init__(
+        self,
+        F: Array,
+        X: Pair,
+        C: Array,
+        r: Array,
+        q: Array,
+        D: Array | None,
+        weights: Array | None,
+        low: float,
+        untouched: Array,
+        everything: bool,
+    ) -> None:
+        self.F, self.X, self.C, self.r, self.q, self.D = F, X, C, r, q, D
+        self.weights, self.low, self.untouched, self.everything = (
+            weights, low, untouched, everything,
+        )  # fmt: skip
+        self.total = float(q.size) if weights is None else math.fsum(weights)
+
+    @classmethod
+    def of(
+        cls, design: Design, q: Array, columns: Mask, D: Array | None, weights: Array | None
+    ) -> BasisSpan | None:
+        """The span, if the columns that are left out can be proved to be in it."""
+        F = _dense(design, columns)
+        counts = q > 0.0
+        if not counts.all():
+            F = np.where(counts[:, None], F, 0.0)
+        r = np.sqrt(q if D is None else q * D)
+        F = _in_powers_of_two(F)
+        F = F[:, F.any(axis=0)]
+        # A column that no moving row touches is none to divide by; F'Qy has to be 0 as it is.
+        touched = (F * (r > 0.0)[:, None]).any(axis=0)
+        F, untouched = F[:, touched], F[:, ~touched]
+        row_scale = _in_powers_of_two(r[:, None] * F, only_factors=True)
+        F = np.ldexp(F, row_scale)
+        B = dd.two_product(np.broadcast_to(r[:, None], F.shape), F)
+        found = _orthonormal(B, F, counts)
+        if found is None:
+            return None
+        X, C, low, kept = found
+        everything = len(kept) == int(counts.sum()) == int((r[counts] > 0.0).sum())
+        return cls(F[:, kept], X, C, r, q, D, weights, low, untouched, everything)
+
+    def projected(self, y: Array) -> Array:
+        """By the basis, three times."""
+        if self.everything:
+            return np.zeros_like(y)
+        factor = np.divide(self.r, self.q, out=np.zeros_like(self.r), where=self.q > 0.0)
+        for _ in range(3):
+            y = y - factor * (self.C @ self._coefficients(y)[0])
+        return y
+
+    def distance(self, y: Array, u: Array) -> float:
+        """|X' rho|/low, with what even twice the digits leave open."""
+        if self.everything and not y.any():
+            return 0.0
+        if (self.untouched * y[:, None]).any():  # said to sum to 0 only where every term is 0
+            return math.inf
+        t, open_ = self._coefficients(y)
+        return 1.0001 * (float(np.linalg.norm(t)) + float(np.linalg.norm(open_))) / self.low
+
+    def _coefficients(self, y: Array) -> tuple[Array, Array]:
+        """X' rho, and a bound on its error."""
+        if self.F.shape[1] == 0:
+            return np.zeros(0), np.zeros(0)
+        alpha = (y, np.zeros_like(y))
+        if self.weights is not None:
+            alpha = dd.two_product(self.weights, y)
+        zero = np.zeros_like(self.F)
+        terms = dd.times((self.F, zero), (alpha[0][:, None] + zero, alpha[1][:, None] + zero))
+        rho = dd.total(terms)
+        steps = 32.0 + 16.0 * math.log2(y.size + 1.0)
+        error = steps * UNIT**2 * np.abs(terms[0]).sum(axis=0)
+        m = rho[0].size
+        wide = np.zeros((m, m))
+        t = dd.total(dd.times(self.X, (rho[0][:, None] + wide, rho[1][:, None] + wide)))
+        size = np.abs(self.X[0]).T
+        open_ = size @ error + steps * UNIT**2 * (size @ np.abs(rho[0])) + 2.0 * UNIT * np.abs(t[0])
+        return t[0] / self.total, open_ / self.total
+
+
+def _dense(design: Design, columns: Mask) -> Array:
+    F = np.empty((design.shape[0], int(columns.sum())))
+    for at, block in design.blocks(block_rows(design.shape[1])):
+        F[at] = block[:, columns]
+    return F
+
+
+def _in_powers_of_two(F: Array, only_factors: bool = False) -> Array:
+    """Columns times the power of two that brings their largest entry near 1 (or the exponents)."""
+    exponents = -np.frexp(np.abs(F).max(axis=0, initial=0.0))[1]
+    return np.asarray(exponents if only_factors else np.ldexp(F, exponents))
+
+
+def _orthonormal(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
+    """X, C = B_kept X, a lower bound on the least singular value of B X, and which are kept.
+
+    None where a column is neither independent of the others nor proved to be a combination of them.
+    """
+    n, m = F.shape
+    found = _by_householder(B, F, counts)
+    if found is None and n * m * m <= PRECISE_LIMIT:
+        found = _by_gram_schmidt(B, F, counts)
+    return found
+
+
+def _by_householder(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
+    """In float64."""
+    n, m = F.shape
+    if m == 0:
+        return (np.zeros((0, 0)),) * 2, np.zeros((n, 0)), 1.0, np.zeros(0, dtype=np.intp)
+    lengths = np.linalg.norm(B[0], axis=0)
+    R, order = scipy.linalg.qr(
+        B[0] / lengths, mode="r", pivoting=True, check_finite=False, overwrite_a=True
+    )
+    rank = int((np.abs(np.diag(R)) > INDEPENDENT).sum())
+    kept, others = order[:rank], order[rank:]
+    inverse = scipy.linalg.solve_triangular(R[:rank, :rank], np.eye(rank), check_finite=False)
+    rows = int(counts.sum())
+    if rank < rows and others.size:
+        T = (inverse @ R[:rank, rank:]) / lengths[kept, None] * lengths[others]
+        if not _are_combinations(F, kept, others, T, exact=False):
+            return None
+    X = inverse / lengths[kept, None]
+    C = B[0][:, kept] @ X
+    sizes = np.abs(B[0][:, kept]) @ np.abs(X)
+    low = _least_singular_value(C, gamma(rank + 8) * float(np.linalg.norm(sizes)))
+    return ((X, np.zeros_like(X)), C, low, kept) if low > 0.5 else None
+
+
+def _by_gram_schmidt(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
+    """Modified Gram and Schmidt with pivoting and twice the digits; X goes through the same steps."""
+    n, m = F.shape
+    scale = dd.inverse_root(dd.total(dd.times(B, B)))
+    V = dd.times(B, _rows_of(scale, n))
+    X = (np.diag(scale[0]), np.diag(scale[1]))
+    left = np.arange(m)
+    kept: list[int] = []
+    done: list[Pair] = []
+    coefficients: list[Pair] = []
+    while left.size:
+        squares = dd.total(dd.times(V, V))
+        k = int(np.argmax(squares[0]))
+        if squares[0][k] <= PRECISELY_INDEPENDENT**2 or len(kept) == int(counts.sum()):
+            break
+        unit = dd.inverse_root((squares[0][k : k + 1], squares[1][k : k + 1]))
+        v = dd.times((V[0][:, k], V[1][:, k]), unit)
+        x = dd.times((X[0][:, k], X[1][:, k]), unit)
+        kept.append(int(left[k]))
+        done.append(v)
+        coefficients.append(x)
+        others = np.delete(np.arange(left.size), k)
+        left = left[others]
+        V, X = (V[0][:, others], V[1][:, others]), (X[0][:, others], X[1][:, others])
+        part = dd.total(dd.times(V, _columns_of(v, left.size)))
+        V = dd.add(V, dd.minus(dd.times(_columns_of(v, left.size), _rows_of(part, n))))
+        X = dd.add(X, dd.minus(dd.times(_columns_of(x, left.size), _rows_of(part, m))))
+    at = np.array(kept, dtype=np.intp)
+    basis = tuple(np.stack([x[i][at] for x in coefficients], axis=1) for i in (0, 1))
+    if len(kept) < int(counts.sum()) and left.size:
+        # A column that is left is F_j - sum of the kept ones: X says which.
+        T = -X[0][at] / np.diagonal(X[0][left])
+        if not _are_combinations(F, at, left, T, exact=True):
+            return None
+    C, size = np.zeros((n, at.size)), np.zeros((n, at.size))
+    low_part = np.zeros((n, at.size))
+    for j, column in enumerate(at):
+        coefficient = basis[0][j], basis[1][j]
+        term = dd.times(
+            _columns_of((B[0][:, column], B[1][:, column]), at.size), _rows_of(coefficient, n)
+        )
+        size += np.abs(term[0])
+        C, low_part = dd.add((C, low_part), term)
+    error = 64.0 * (at.size + 4) * UNIT**2 * float(np.linalg.norm(size))
+    error += UNIT * float(np.linalg.norm(C))
+    low = _least_singular_value(C, error)
+    return ((basis[0], basis[1]), C, low, at) if low > 0.5 else None
+
+
+def _columns_of(v: Pair, count: int) -> Pair:
+    return tuple(np.repeat(part[:, None], count, axis=1) for part in v)  # type: ignore[return-value]
+
+
+def _rows_of(v: Pair, count: int) -> Pair:
+    return tuple(np.repeat(part[None, :], count, axis=0) for part in v)  # type: ignore[return-value]
+
+
+def _least_singular_value(C: Array, error: float) -> float:
+    """A lower bound on that of any matrix within ``error`` (Frobenius) of C."""
+    gram = C.T @ C
+    off = float(np.abs(gram - np.eye(C.shape[1])).sum(axis=1).max(initial=0.0))
+    off += gamma(C.shape[0] + 4) * float((C * C).sum())
+    return math.sqrt(1.0 - off) - error if off < 1.0 else 0.0
+
+
+def _are_combinations(F: Array, kept: Places, others: Places, T: Array, exact: bool) -> bool:
+    """Whether every other column is, exactly, a combination of the kept ones near T.
+
+    With ``exact`` T is good to the last bit, so that coefficients may be any floats; else they are looked
+    for as fractions of small integers.
+    """
+    return all(_is_combination(F, kept, int(j), t, exact) for j, t in zip(others, T.T, strict=True))
+
+
+def _is_combination(F: Array, kept: Places, j: int, t: Array, exact: bool) -> bool:
+    """den F_j = sum_k num_k F_k in every row."""
+    if exact and _relation_holds(F, kept, j, np.where(np.abs(t) > 2.0**-80, t, 0.0), 1.0):
+        return True
+    for den in range(1, LARGEST_DENOMINATOR + 1):
+        num = np.round(den * t)
+        if np.abs(den * t - num).max(initial=0.0) <= 1e-6 * den:
+            return _relation_holds(F, kept, j, num, float(den))
+    return False
+
+
+def _relation_holds(F: Array, kept: Places, j: int, num: Array, den: float) -> bool:
+    kept, num = kept[num != 0.0], num[num != 0.0]
+    columns = np.column_stack((F[:, kept], F[:, j]))
+    factors = np.append(num, -den)
+    short = columns * 2.0**12
+    if (factors == np.round(factors)).all() and np.abs(factors).sum() < 2.0**40:
+        if (short == np.floor(short)).all():
+            return not (columns @ factors).any()  # multiples of 2^-12 below 2^40: sums are exact
+    if columns.size > RELATION_LIMIT:
+        return False
+    high, low = dd.two_product(columns, np.broadcast_to(factors, columns.shape))
+    return all(math.fsum((*a, *b)) == 0.0 for a, b in zip(high.tolist(), low.tolist(), strict=True))
