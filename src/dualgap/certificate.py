@@ -305,6 +305,10 @@ def bounded_terms(
     if g.has_l1:  # l1 |x| - s x; strengths l1 p_j are rounded, too
         flat = np.where(g.l2 > 0.0, 0.0, off) * (g.l1 > 0.0)
         penalty += dot(flat + 4.0 * UNIT * g.l1, np.abs(x))
+    if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
+        y, u = point.y / point.shrunk, point.u / point.shrunk
+        bare = float(g.fenchel_gap(x, -u).sum())
+        mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
     return loss, penalty, mismatch + bare
 
 

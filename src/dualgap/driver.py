@@ -29,6 +29,7 @@ from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
+from dualgap.refinement import newton_dual, refined
 from dualgap.result import Result, Setup
 from dualgap.separability import one_class, separates
 from dualgap.state import Incumbent, State, replace
@@ -211,6 +212,8 @@ class _Attempts:
     """First iteration at which a gap within tol may be confirmed again."""
     passes: float = 0.0
     """What attempts and confirmations have cost."""
+    lowest: float = math.inf
+    """The least P when certificates had failed for a while."""
 
 
 class _Run:
@@ -245,6 +248,8 @@ class _Run:
         """x of the last step, where it is asked for."""
         self.found: tuple[Array, Array, Certificate] | None = None
         self.last: tuple[Array, Array, Certificate] | None = None
+        self.better: tuple[Array, Array, Certificate] | None = None
+        """A point of the user's problem that no iteration made, its y and its certificate."""
 
     def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
         """Iterate until judged."""
@@ -338,7 +343,7 @@ class _Run:
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:
-            return self._judge_paid(s, target)
+            return self._judge_paid(s, target) or self._judge_stuck(s)
         return self._judge_rounding(s, gap) or self._judge_stuck(s)
 
     def _converged(self, s: State) -> Status:
@@ -371,10 +376,12 @@ class _Run:
 
     def _judge_stuck(self, s: State) -> Status | None:
         """A gap that no longer shrinks may be rounding, though it is not tiny: ask."""
-        if not self._is_stuck(s, times=5):
+        if not self._is_stuck(s, times=1 if self.algorithm.is_second_order else 5):
             return None
         self.improved = (self.improved[0], s.t)
-        certificate = self._certify(s, s.incumbent.x, s.incumbent.y)
+        certificate = self._certify_harder(s)
+        if certificate.gap <= self.tol * self.user.scale(certificate.primal):
+            return self._converged(s)
         return Status.ROUNDING if _at_floor(certificate) else None
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
@@ -406,12 +413,21 @@ class _Run:
             self.attempts.next_t = s.t + self.algorithm.patience
             return None
         if due:
-            self.attempts.failures += 1
             self.attempts.factor *= 5.0
             self.attempts.next_t = s.t + 2 * self.algorithm.patience
-            if self.attempts.failures == 4:
-                return Status.STATIONARY
+            return self._judge_uncertified(s, target)
         return None
+
+    def _judge_uncertified(self, s: State, target: float) -> Status | None:
+        """No bound could be had though it was due: go on while P falls, then say that it does not."""
+        self.attempts.failures += 1
+        if self.attempts.failures % 4:
+            return None
+        certificate = self._certify_harder(s)
+        if certificate.gap <= target:
+            return self._converged(s)
+        before, self.attempts.lowest = self.attempts.lowest, s.incumbent.lowest
+        return Status.STATIONARY if before - s.incumbent.lowest <= 0.01 * target else None
 
     def _certify(self, s: State, x: Array | None, y: Array | None) -> Certificate:
         """A paid check: from the user's data, and counted."""
@@ -420,6 +436,26 @@ class _Run:
         certificate, y = certified_pair(self.user, self._to_user(s, x), y)
         self.found = self.last = (x, y, certificate)
         return certificate
+
+    def _certify_harder(self, s: State) -> Certificate:
+        """The best that can be said of the best x: at its y, at phi'(A x), at a Newton step's.
+
+        A second-order method takes that step, too, as exactly as float64 allows.
+        """
+        assert s.incumbent.x is not None
+        x = self._to_user(s, s.incumbent.x)
+        found, y = certified_pair(self.user, x, s.incumbent.y)
+        self.better = (x, y, found)
+        trials = [(x, None), (x, newton_dual(self.user, x, self.user.predict(x)))]
+        if self.algorithm.is_second_order:
+            near = refined(self.user, x)
+            trials += [(near, None), (near, newton_dual(self.user, near, self.user.predict(near)))]
+        for point, guess in trials:
+            trial, y = certified_pair(self.user, point, guess)
+            self.attempts.passes += 1
+            if trial.gap < found.gap or trial.primal < found.primal and trial.gap == found.gap:
+                found, self.better = trial, (point, y, trial)
+        return found
 
     def _adopt(self, s: State) -> State:
         """Keep the lower bound that a paid check found: it holds for every later point too."""
@@ -445,9 +481,12 @@ class _Run:
             known = self.last is not None and self.last[0] is best.x and self.last[1] is y
             certificate = self.last[2] if known and self.last else certify_point(problem, x, y)
         if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
-            trial, other = certified_pair(problem, x, None)
-            if certificate is None or trial.gap < certificate.gap:
-                y, certificate = other, trial
+            for guess in (None, newton_dual(problem, x, problem.predict(x))):
+                trial, other = certified_pair(problem, x, guess)
+                if certificate is None or trial.gap < certificate.gap:
+                    y, certificate = other, trial
+        if self.better is not None and self.better[2].gap < certificate.gap:
+            x, y, certificate = self.better
         target = self.tol * problem.scale(certificate.primal)
         reached = certificate.certified and certificate.gap <= target
         if reached and status in (Status.PASS_LIMIT, Status.ROUNDING, Status.STATIONARY):

@@ -20,7 +20,7 @@ import numpy as np
 
 from dualgap import simplex
 from dualgap._arrays import per_row, within
-from dualgap._precise import UNIT, gamma
+from dualgap._precise import gamma
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
 from dualgap.problem import Problem
@@ -29,8 +29,6 @@ from dualgap.spans import Span
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual"]
 
-PAIRWISE = 64.0
-"""Roundings that a sum of any length suffers where it is taken pairwise."""
 INSIDE = 1.0 - 1e-9
 """A y that was shrunk into its domain is a little inside, so that it has room for its last bit."""
 
@@ -49,6 +47,8 @@ class DualPoint:
     """sum_i q_i phi-terms of the gap are at most this much more at the real dual point near y."""
     reach: float = 0.0
     """|(A'Qy)_j| changes by at most this times |a_j|_Q on the way to it."""
+    shrunk: float = 1.0
+    """y is so many times what it would be if A'Qy were known exactly."""
 
 
 def repair_is_free(problem: Problem) -> bool:
@@ -130,12 +130,12 @@ def make_feasible(
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
     u: Array | None = None
-    last = _LastStep()
+    last, shrunk = _LastStep(), 1.0
     if problem.free_intercept_only:
         y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
         y = _where(counts, y)
         kind = "gap_scaled_dual"
-        last = _imbalance(problem, y)
+        last = _imbalance(problem, y, products)
     elif problem.regularizer.has_free:
         projected = _project(problem, z, y)
         if projected is None:
@@ -146,6 +146,8 @@ def make_feasible(
         u = products.adjoint(problem, y)
     if problem.regularizer.has_boxed:
         t = l1_scale(problem, y, u, products.adjoint_error(problem, y, u, last.reach))
+        exact = l1_scale(problem, y, u)
+        shrunk = t / exact if exact else 1.0
         if t != 1.0:
             y, u, last = t * y, t * u, last.times(abs(t))
             kind = "gap_scaled_dual" if kind == "gap" else kind
@@ -153,7 +155,8 @@ def make_feasible(
     extra = last.cost(problem, z, y)
     if extra is None:
         return None
-    return DualPoint(y, np.where(problem.regularizer.free, 0.0, u), kind, extra, last.reach)
+    u = np.where(problem.regularizer.free, 0.0, u)
+    return DualPoint(y, u, kind, extra, last.reach, shrunk)
 
 
 @dataclass(frozen=True)
@@ -210,7 +213,7 @@ def _balance(problem: Problem, y: Array) -> Array:
     return np.where(y > 0, up * y, down * y)
 
 
-def _imbalance(problem: Problem, y: Array) -> _LastStep:
+def _imbalance(problem: Problem, y: Array, products: Products) -> _LastStep:
     """From sum_i q_i y_i = rounding to 0: a shift for squared loss, else the heavier sign gives in."""
     if not y.any():
         return _LastStep()
@@ -219,7 +222,7 @@ def _imbalance(problem: Problem, y: Array) -> _LastStep:
         tau = 2.0 * gamma(64 + 8 * y.shape[1] ** 2)
         return _LastStep(tau=tau, reach=tau * length)
     size = problem.mean(np.abs(y))
-    off = abs(problem.mean(y)) + PAIRWISE * UNIT * size
+    off = products.mean_size(problem, y)
     if problem.loss.is_quadratic:
         return _LastStep(nu=off, reach=off)
     tau = min(1.0, 2.5 * off / size)  # each sign has half of the size, but for rounding

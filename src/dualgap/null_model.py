@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dualgap._arrays import weighted_sum
 from dualgap._types import Array
 from dualgap.losses import Loss, RegressionLoss
 
@@ -23,7 +24,7 @@ def null_model(problem: Problem) -> tuple[float | Array, float]:
     """
     loss = problem.loss
     b, q, offset = _distinct_rows(problem)
-    c = _guess(problem, b, offset)
+    c = _guess(problem, b, q, offset)
     best = float(q @ loss.value(offset + c, b))
     for _ in range(0 if loss.is_quadratic else STEPS):
         z = offset + c
@@ -40,7 +41,7 @@ def null_model(problem: Problem) -> tuple[float | Array, float]:
     return c, best
 
 
-def _guess(problem: Problem, b: Array, offset: Array) -> float | Array:
+def _guess(problem: Problem, b: Array, q: Array, offset: Array) -> float | Array:
     """The constant itself where targets are constant, so that P0 = 0 exactly."""
     if problem.loss.is_vector:
         return np.zeros(offset.shape[1])
@@ -48,15 +49,16 @@ def _guess(problem: Problem, b: Array, offset: Array) -> float | Array:
     if (wanted == wanted[0]).all():
         return float(wanted[0])
     if problem.loss.is_quadratic:
-        return problem.mean(wanted)
+        return weighted_sum(q, wanted)
     return float(np.median(wanted))
 
 
 def _distinct_rows(problem: Problem) -> tuple[Array, Array, Array]:
     """b, q and offset; rows of one label are one row where no offset tells them apart."""
-    b, q = problem.b, problem.q
+    counts = problem.q > 0.0
+    b, q = problem.b[counts], problem.q[counts]
     if problem.offset is not None:
-        return b, q, problem.offset
+        return b, q, problem.offset[counts]
     if isinstance(problem.loss, RegressionLoss):
         return b, q, np.zeros_like(b)
     labels, at = np.unique(b, return_inverse=True)

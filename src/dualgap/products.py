@@ -23,6 +23,9 @@ from dualgap.problem import Problem
 
 PRECISE_LIMIT = 4_000_000
 """Most entries of A for which products are made with twice the digits (a fraction of a second)."""
+PAIRWISE = 64.0
+"""Roundings that a sum of any length suffers where it is taken pairwise."""
+SMALL = 1e-14
 
 
 class Predicted(NamedTuple):
@@ -51,6 +54,11 @@ class Products(ABC):
         """By how much each entry of ``u`` may be off, and ``reach`` |a_j|_Q."""
 
 
+    @abstractmethod
+    def mean_size(self, problem: Problem, y: Array) -> float:
+        """At least |sum_i q_i y_i|."""
+
+
 class Plain(Products):
     """In float64."""
 
@@ -75,6 +83,11 @@ class Plain(Products):
         length = np.sqrt(problem.q @ (y * y))  # one per class
         share = gamma(problem.design.column_terms + 8) * length + reach
         return np.multiply.outer(problem.column_norms, share)
+
+
+    def mean_size(self, problem: Problem, y: Array) -> float:
+        """The sum, taken pairwise, and its rounding."""
+        return abs(problem.mean(y)) + PAIRWISE * UNIT * problem.mean(np.abs(y))
 
 
 class Precise(Products):
@@ -124,6 +137,14 @@ class Precise(Products):
         steps = 64.0 + 16.0 * math.log2(problem.n + 1.0) + problem.n / 64.0
         share = steps * UNIT**2 * length + reach
         return 4.0 * UNIT * np.abs(u) + np.multiply.outer(problem.column_norms, share)
+
+
+    def mean_size(self, problem: Problem, y: Array) -> float:
+        """The sum, correctly rounded."""
+        w = problem.sample_weight
+        if w is None:
+            return abs(math.fsum(y)) / problem.n
+        return abs(math.fsum(np.concatenate(dd.two_product(w, y)))) / math.fsum(w) * (1.0 + SMALL)
 
 
 def _sum_error(problem: Problem, z: Array) -> Array:

@@ -27,6 +27,8 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+    is_second_order: ClassVar[bool] = False
+    """It takes Newton steps, so that a careful one may finish what rounding holds up."""
     patience: ClassVar[int] = 10
     """Steps before a certificate that must be paid for is tried again."""
     uses_local_curvature: ClassVar[bool] = False

@@ -73,6 +73,7 @@ class Newton(Algorithm):
     tol: float = 1e-6
 
     name: ClassVar[str] = "newton"
+    is_second_order: ClassVar[bool] = True
     patience: ClassVar[int] = 1
 
     def aiming_at(self, tol: float) -> Newton:

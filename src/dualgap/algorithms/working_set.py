@@ -60,6 +60,7 @@ class WorkingSet(Algorithm):
     tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
+    is_second_order: ClassVar[bool] = True
     patience: ClassVar[int] = 1
 
     def aiming_at(self, tol: float) -> WorkingSet:

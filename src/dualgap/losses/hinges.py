@@ -77,6 +77,10 @@ class SmoothedHinge(MarginLoss):
         """-b clip((s - b v)/(1 + s h), 0, 1)."""
         return -b * np.clip((s - b * v) / (1.0 + s * self.width), 0.0, 1.0)
 
+    def rounded(self, z: Array, b: Array) -> Array:
+        """|1 - m|."""
+        return np.abs(1.0 - b * z)
+
     def domain(self, b: Array) -> tuple[Array, Array]:
         """0 <= p <= 1."""
         return np.minimum(-b, 0.0), np.maximum(-b, 0.0)
@@ -126,6 +130,10 @@ class SquaredHinge(MarginLoss):
     def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """-b max(0, (s - b v)/(1 + s))."""
         return -b * np.maximum((s - b * v) / (1.0 + s), 0.0)
+
+    def rounded(self, z: Array, b: Array) -> Array:
+        """|1 - m|."""
+        return np.abs(1.0 - b * z)
 
     def domain(self, b: Array) -> tuple[Array, Array]:
         """p >= 0."""
