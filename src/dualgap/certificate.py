@@ -220,8 +220,9 @@ def _gap_at_zero(problem: Problem, x: Array, at: Predicted, primal: float) -> Bo
     error = _evaluation_error(problem, at.z)
     loss = _moved(problem.mean_loss(at.z), at.error + error, problem.loss.gamma)
     if at.each is not None:  # phi is convex: an end of the interval has the largest value
-        ends = (problem.loss.value(end, problem.b) for end in (at.z - at.each, at.z + at.each))
-        loss = min(loss, _moved(problem.mean(np.maximum(*ends)), error, problem.loss.gamma))
+        each = at.each + 4.0 * UNIT * problem.loss.rounded(at.z, problem.b)
+        ends = (problem.loss.value(end, problem.b) for end in (at.z - each, at.z + each))
+        loss = min(loss, problem.mean(np.maximum(*ends)))
     gap = (loss + problem.regularizer.value(x)) * (1.0 + 10.0 * SUMS)
     return Bound(gap, "gap_scaled_dual", gap - primal)
 

@@ -31,7 +31,7 @@ from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
 from dualgap.refinement import newton_dual, refined
 from dualgap.result import Result, Setup
-from dualgap.separability import one_class, separates
+from dualgap.separability import has_direction, one_class, separates
 from dualgap.state import Incumbent, State, replace
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace
@@ -427,7 +427,9 @@ class _Run:
         if certificate.gap <= target:
             return self._converged(s)
         before, self.attempts.lowest = self.attempts.lowest, s.incumbent.lowest
-        return Status.STATIONARY if before - s.incumbent.lowest <= 0.01 * target else None
+        if not before - s.incumbent.lowest <= 0.01 * target:
+            return None
+        return Status.NO_MINIMISER if has_direction(self.user) else Status.STATIONARY
 
     def _certify(self, s: State, x: Array | None, y: Array | None) -> Certificate:
         """A paid check: from the user's data, and counted."""

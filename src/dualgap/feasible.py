@@ -243,7 +243,7 @@ def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastS
     # D = phi'': a sample at the end of its domain stays there. This is the Newton step of the dual.
     D = problem.loss.hess(z, problem.b)
     for _ in range(3):
-        found = _move(problem, z, y, problem.weighted_span(D))
+        found = _move(problem, z, y, problem.weighted_span(D, (D == 0.0) & (y == 0.0)))
         if found is not None:
             return found
         # Rows without room do not move; those that have some may do it without them.

@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap._arrays import weighted_sum
 from dualgap._types import Array
-from dualgap.losses import Loss, RegressionLoss
+from dualgap.losses import Loss, MarginLoss, RegressionLoss
 
 if TYPE_CHECKING:
     from dualgap.problem import Problem
@@ -48,6 +48,8 @@ def _guess(problem: Problem, b: Array, q: Array, offset: Array) -> float | Array
     wanted = b - offset
     if (wanted == wanted[0]).all():
         return float(wanted[0])
+    if isinstance(problem.loss, MarginLoss) and (b == b[0]).all():  # far on the right side
+        return float(b[0]) * (2.0 + 2.0 * float(np.abs(offset).max()))
     if problem.loss.is_quadratic:
         return weighted_sum(q, wanted)
     return float(np.median(wanted))

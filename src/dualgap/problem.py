@@ -18,7 +18,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
-from dualgap._types import Array, Data, Places
+from dualgap._types import Array, Data, Mask, Places
 from dualgap.constants import Constants
 from dualgap.designs import Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
@@ -321,9 +321,10 @@ class Problem:
         """The span of the columns without penalty, factorised once; None if it cannot be known."""
         return self.weighted_span(None)
 
-    def weighted_span(self, D: Array | None) -> Span | None:
-        """The same for dual points that move in proportion to D."""
-        return span(self.design, self.q, self.regularizer.free.reshape(-1), D, self.sample_weight)
+    def weighted_span(self, D: Array | None, idle: Mask | None = None) -> Span | None:
+        """The same for dual points that move in proportion to D; ``idle`` rows stay at y_i = 0."""
+        q = self.q if idle is None else np.where(idle, 0.0, self.q)
+        return span(self.design, q, self.regularizer.free.reshape(-1), D, self.sample_weight)
 
     @property
     def free_intercept_only(self) -> bool:

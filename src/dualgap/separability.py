@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from scipy.optimize import linprog
 
 from dualgap._precise import gamma, two_product
 from dualgap._types import Array
 from dualgap.designs._base import block_rows
 from dualgap.problem import Problem
 
+PROGRAM_LIMIT = 20_000
+"""Most entries of A for which a linear program looks for a direction."""
 EXACT_LIMIT = 1_000_000
 """Most entries of A for which margins are added up exactly."""
 
@@ -50,6 +53,48 @@ def separates(problem: Problem, x: Array, z: Array) -> bool:
                     return False
                 beaten = beaten or bool((signs > 0).any())
     return beaten
+
+
+def has_direction(problem: Problem) -> bool:
+    """Whether some direction is proved to separate, found by a linear program; small data only.
+
+    The v of largest total margin with all margins >= 0 and |v_j| <= 1. Classes that overlap in part may be
+    separated in part, and then iterates show no direction.
+    """
+    if not problem.regularizer.free.all() or problem.n * problem.size > PROGRAM_LIMIT:
+        return False
+    if problem.loss.margins(problem.predict_zero(), problem.b) is None:
+        return False
+    A = np.concatenate([block for _, block in problem.design.blocks(problem.n)])[problem.q > 0]
+    b = problem.b[problem.q > 0]
+    if problem.outputs is None:
+        M = b[:, None] * A
+    else:
+        K, rows = problem.outputs, []
+        for i, mine in enumerate(b.astype(np.intp)):
+            for k in range(K):
+                if k != mine:
+                    row = np.zeros((A.shape[1], K))
+                    row[:, mine], row[:, k] = A[i], -A[i]
+                    rows.append(row.ravel())
+        M = np.array(rows)
+    size = np.abs(M).max(axis=0, initial=0.0)
+    size = np.where(size > 0.0, size, 1.0)
+    found = linprog(
+        -(M / size).sum(axis=0), A_ub=-(M / size), b_ub=np.zeros(len(M)), bounds=(-1.0, 1.0)
+    )
+    if found.x is None or not -found.fun > 1e-9:
+        return False
+    v = np.where(np.abs(found.x) > 1e-9, found.x, 0.0) / size
+    return any(
+        separates(problem, point, problem.design.matvec(point) + problem.predict_zero())
+        for point in (v.reshape(problem.shape), _simple(v * size).reshape(problem.shape))
+    )
+
+
+def _simple(v: Array) -> Array:
+    """v in eighths, where rows whose margins are 0 have a better chance to be so exactly."""
+    return np.round(8.0 * v) / 8.0
 
 
 def _suggested(problem: Problem, z: Array) -> bool:

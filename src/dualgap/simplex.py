@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from dualgap._types import Array, Mask
+from dualgap._types import Array
 from dualgap.losses.multinomial import own, softmax
 from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
@@ -76,29 +76,27 @@ def project(
 
     y, u = A'Qy, and the nu and D of the last step, which only real numbers can make (see `spans`).
     """
-    free = problem.regularizer.free.reshape(-1)
-    count, K = int(free.sum()), y.shape[1]
+    K, span = y.shape[1], problem.free_span
+    if span is None:
+        return None
+    count = span.dimension
     if count <= problem.n and count * K <= SIDE_LIMIT:
-        # y_i - W_i (A beta)_i with W_i = diag(p_i) - p_i p_i', p = softmax(z): the Newton step of
+        # y_i - W_i (F beta)_i with W_i = diag(p_i) - p_i p_i', p = softmax(z): the Newton step of
         # the dual, which moves an entry in proportion to itself.
-        p = softmax(z)[0]
-        equations = _Hessian(problem, p, free)
+        p, F = softmax(z)[0], span.basis()
+        equations = _Hessian(problem, p, F)
         if equations.definite:
-            new, v = y, problem.adjoint(y)
+            new = y
             for _ in range(3):  # refined until what is left is rounding
-                beta = problem.zeros()
-                beta[free] = equations.solve(v[free].ravel()).reshape(count, K)
-                shift = problem.design.matvec(beta)
+                v = F.T @ (problem.q[:, None] * new)
+                shift = F @ equations.solve(v.ravel()).reshape(count, K)
                 shift = p * (shift - (p * shift).sum(axis=1, keepdims=True))
                 new = closed(new - shift, problem.b)
-                v = problem.adjoint(new)
             found = _last_step(problem, z, _shrink(problem, new))
             if found is not None:
                 return found
     # Without weights every entry moves, which suits a y that is far from phi'(z).
-    if problem.free_span is None:
-        return None
-    columns = [problem.free_span.projected(np.ascontiguousarray(column)) for column in y.T]
+    columns = [span.projected(np.ascontiguousarray(column)) for column in y.T]
     return _last_step(problem, z, _shrink(problem, closed(np.stack(columns, axis=1), problem.b)))
 
 
@@ -171,12 +169,14 @@ class _Hessian(NormalEquations):
     adding 11' (x) diag to H changes no solution and makes it definite.
     """
 
-    def __init__(self, problem: Problem, p: Array, free: Mask) -> None:
-        count, K = int(free.sum()), p.shape[1]
+    def __init__(self, problem: Problem, p: Array, F: Array) -> None:
+        count, K = F.shape[1], p.shape[1]
         H = np.zeros((count * K, count * K))
         blocks = H.reshape(count, K, count, K)
-        for at, block in problem.design.blocks(max(256, count * K)):
-            a, weights = block[:, free], problem.q[at, None] * p[at]
+        rows = max(256, count * K)
+        for start in range(0, problem.n, rows):
+            at = slice(start, start + rows)
+            a, weights = F[at], problem.q[at, None] * p[at]
             for k in range(K):
                 blocks[:, k, :, k] += a.T @ (weights[:, k, None] * a)
             root = np.sqrt(problem.q[at])[:, None, None] * a[:, :, None] * p[at][:, None, :]

@@ -56,6 +56,15 @@ class Span(ABC):
     D: Array | None
     """The weights; None stands for 1."""
 
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Columns of `basis`."""
+
+    @abstractmethod
+    def basis(self) -> Array:
+        """Independent columns that span what F spans, dense."""
+
     @abstractmethod
     def projected(self, y: Array) -> Array:
         """y' in float64: what is left of F'Qy' is rounding."""
@@ -112,6 +121,15 @@ class GramSpan(Span):
         if D is not None:
             norms = np.sqrt(design.column_norms_sq(q)[columns])
         return cls(equations, q, D, norms)
+
+    @property
+    def dimension(self) -> int:
+        """All of them."""
+        return int(self.equations.columns.sum())
+
+    def basis(self) -> Array:
+        """F itself."""
+        return _dense(self.equations.design, self.equations.columns)
 
     def projected(self, y: Array) -> Array:
         """By the factor, three times."""
@@ -174,7 +192,7 @@ class BasisSpan(Span):
             F = np.where(counts[:, None], F, 0.0)
         r = np.sqrt(q if D is None else q * D)
         F = _in_powers_of_two(F)
-        F = F[:, F.any(axis=0)]
+        F = _indicators(F[:, F.any(axis=0)])
         # A column that no moving row touches is none to divide by; F'Qy has to be 0 as it is.
         touched = (F * (r > 0.0)[:, None]).any(axis=0)
         F, untouched = F[:, touched], F[:, ~touched]
@@ -182,11 +200,26 @@ class BasisSpan(Span):
         F = np.ldexp(F, row_scale)
         B = dd.two_product(np.broadcast_to(r[:, None], F.shape), F)
         found = _orthonormal(B, F, counts)
+        if found is None and not untouched.size and r[counts].all():
+            groups = _groups_of_rows(F, counts)
+            if groups is not None:  # they span what F spans
+                F = groups
+                B = dd.two_product(np.broadcast_to(r[:, None], F.shape), F)
+                found = _orthonormal(B, F, counts)
         if found is None:
             return None
         X, C, low, kept = found
         everything = len(kept) == int(counts.sum()) == int((r[counts] > 0.0).sum())
         return cls(F[:, kept], X, C, r, q, D, weights, low, untouched, everything)
+
+    @property
+    def dimension(self) -> int:
+        """Those that are kept."""
+        return self.F.shape[1]
+
+    def basis(self) -> Array:
+        """Columns of F (or what stands for them), times powers of two."""
+        return self.F
 
     def projected(self, y: Array) -> Array:
         """By the basis, three times."""
@@ -226,6 +259,26 @@ class BasisSpan(Span):
         return t[0] / self.total, open_ / self.total
 
 
+def _groups_of_rows(F: Array, counts: Mask) -> Array | None:
+    """The indicators of equal rows, if these span what the columns F span; else None.
+
+    Let R be the distinct rows of F that are not 0 and E the indicators of where they stand: F = E R. If the
+    rows of R are independent, F and E have the same span.
+    """
+    some = np.flatnonzero(counts & F.any(axis=1))
+    distinct, group = np.unique(F[some], axis=0, return_inverse=True)
+    k = distinct.shape[0]
+    if k > F.shape[1]:
+        return None
+    zero = np.zeros_like(distinct.T)
+    rows = _orthonormal((np.ascontiguousarray(distinct.T), zero), distinct.T, np.ones(F.shape[1], bool))
+    if rows is None or rows[3].size < k:
+        return None
+    E = np.zeros((F.shape[0], k))
+    E[some, group.reshape(-1)] = 1.0
+    return E
+
+
 def _dense(design: Design, columns: Mask) -> Array:
     F = np.empty((design.shape[0], int(columns.sum())))
     for at, block in design.blocks(block_rows(design.shape[1])):
@@ -237,6 +290,14 @@ def _in_powers_of_two(F: Array, only_factors: bool = False) -> Array:
     """Columns times the power of two that brings their largest entry near 1 (or the exponents)."""
     exponents = -np.frexp(np.abs(F).max(axis=0, initial=0.0))[1]
     return np.asarray(exponents if only_factors else np.ldexp(F, exponents))
+
+
+def _indicators(F: Array) -> Array:
+    """Columns whose entries are 0 or one number, with that number made 1: the same span."""
+    largest = np.abs(F).max(axis=0, initial=0.0)
+    one_size = ((np.abs(F) == largest) | (F == 0.0)).all(axis=0)
+    one_sign = (F >= 0.0).all(axis=0) | (F <= 0.0).all(axis=0)
+    return np.where(one_size & one_sign, (F != 0.0).astype(np.float64), F)
 
 
 def _orthonormal(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
