@@ -29,7 +29,10 @@ PARAMETERS = [
     (dualgap.Lasso(solver="newton"), "does not fit a penalty with l1.*'auto', 'bpd'"),
     (dualgap.ElasticNetCV(solver="newton"), "does not fit a penalty with l1"),
     (dualgap.RidgeCV(cv=3, solver="sdca"), "needs an l2 penalty on every"),
-    (dualgap.HuberRegressor(solver="saga"), "does not fit the search for the scale.*'ada-bpd'"),
+    (
+        dualgap.HuberRegressor(solver="dualgap-saga"),
+        "solver='dualgap-saga' does not fit the search for the scale.*'ada-bpd'",
+    ),
     (dualgap.HuberRegressor(solver="newton"), "does not fit the search for the scale.*'ada-bpd'"),
     (dualgap.Ridge(solver=3), "solver must be a name or a dualgap algorithm"),
     (dualgap.Ridge(early_stopping=True, validation_fraction=1.0), "'validation_fraction'"),
@@ -69,7 +72,10 @@ CLASSIFIERS = [
     (dualgap.LogisticRegression(class_weight={"eel": 2.0}), "not in class_weight"),
     (dualgap.LogisticRegression(intercept_scaling=0), "'intercept_scaling'"),
     (dualgap.LogisticRegression(dual="no"), "'dual' parameter"),
-    (dualgap.LogisticRegression(solver="spdc"), "does not fit the multinomial.*'adf-bpd'.*'saga'"),
+    (
+        dualgap.LogisticRegression(solver="spdc"),
+        "does not fit the multinomial.*'adf-bpd'.*'dualgap-saga'",
+    ),
     (dualgap.LogisticRegression(solver="katyusha"), "Solvers that fit: 'auto'"),
     (dualgap.LogisticRegression(solver="working-set"), "does not fit the multinomial.*'newton'"),
     (dualgap.LogisticRegression(solver="liblinear"), "does not support multiclass"),

@@ -15,7 +15,7 @@ MODELS = [
     (dualgap.ElasticNet(0.1, tol=1e-20, solver="adf-bpd"), None),
     (dualgap.LogisticRegression(tol=1e-12, solver="agd"), 2),
     (dualgap.LogisticRegression(tol=1e-12, l1_ratio=0.5), 3),
-    (dualgap.LogisticRegression(tol=1e-12, solver="saga"), 3),
+    (dualgap.LogisticRegression(tol=1e-12, solver="dualgap-saga"), 3),
     (dualgap.LinearSVC(tol=1e-12, solver="ada-bpd"), 3),
     (dualgap.HuberRegressor(alpha=1.0, tol=1e-12), None),
 ]

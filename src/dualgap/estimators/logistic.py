@@ -67,10 +67,10 @@ class LogisticRegression(LinearClassifier, Certified):
     solver : str or dualgap algorithm, default="auto"
         ``"auto"`` or an algorithm of `dualgap.solve`. With more than two classes: ``"auto"``,
         ``"df-bpd"``, ``"adf-bpd"``, ``"agd"``, ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``,
-        ``"saga"``, ``"svrg"``. Every solver takes every penalty. scikit-learn's names
-        ``"lbfgs"``, ``"newton-cg"``, ``"newton-cholesky"``, ``"sag"`` are taken for ``"auto"``;
-        ``"liblinear"`` too, with its objective: two classes, and an intercept that is penalised as
-        the coefficient of a constant feature.
+        ``"dualgap-saga"``, ``"svrg"``. Every solver takes every penalty. scikit-learn's names
+        ``"lbfgs"``, ``"newton-cg"``, ``"newton-cholesky"``, ``"sag"``, ``"saga"`` are taken for
+        ``"auto"``; ``"liblinear"`` too, with its objective: two classes, and an intercept that is
+        penalised as the coefficient of a constant feature.
     max_iter : int, default=10000
         Most passes over the data.
     verbose : int, default=0

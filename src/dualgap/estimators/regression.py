@@ -127,8 +127,8 @@ class Ridge(SquaredLossRegressor):
         what float64 can give.
     solver : str or dualgap algorithm, default="auto"
         ``"auto"`` or an algorithm of `dualgap.solve`. scikit-learn's names ``"svd"``,
-        ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"lbfgs"`` are taken for
-        ``"auto"``; ``"saga"`` is our SAGA.
+        ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"saga"``, ``"lbfgs"`` are taken
+        for ``"auto"``; our SAGA is ``"dualgap-saga"``.
     positive : bool, default=False
         True is refused.
     random_state : int, RandomState instance or None, default=None
