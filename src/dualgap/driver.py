@@ -25,6 +25,7 @@ from dualgap.algorithms._randomised import Randomised
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.certificate import Certificate, certified_pair, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
+from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
@@ -44,18 +45,35 @@ STUCK = 20
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
-PROBLEM_ARGUMENTS = (
-    "loss",
-    "l1",
-    "l2",
-    "penalty_weights",
-    "fit_intercept",
-    "sample_weight",
-    "offset",
-)
 
-
-def solve(A: Data, b: Any, **arguments: Any) -> Result:
+def solve(
+    A: Data,
+    b: Any,
+    *,
+    loss: str | Loss = "squared",
+    l1: float = 0.0,
+    l2: float = 0.0,
+    penalty_weights: Any = None,
+    fit_intercept: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    algorithm: str | Algorithm = "auto",
+    adapt: str | Rule | None = None,
+    mu: float | None = None,
+    schedule: str | None = None,
+    precondition: str | Preconditioner = "auto",
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    max_time: float | None = None,
+    x0: Any = None,
+    y0: Any = None,
+    state: State | None = None,
+    earlier: State | None = None,
+    random_state: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    callback: Recorder | None = None,
+    verbose: bool = False,
+) -> Result:
     """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
 
     Parameters
@@ -106,8 +124,35 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
     -------
     Result
     """
-    of_problem = {k: arguments.pop(k) for k in PROBLEM_ARGUMENTS if k in arguments}
-    return Problem(A, b, **of_problem).solve(**arguments)
+    problem = Problem(
+        A,
+        b,
+        loss=loss,
+        l1=l1,
+        l2=l2,
+        penalty_weights=penalty_weights,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        offset=offset,
+    )
+    return problem.solve(
+        algorithm=algorithm,
+        adapt=adapt,
+        mu=mu,
+        schedule=schedule,
+        precondition=precondition,
+        tol=tol,
+        max_passes=max_passes,
+        max_time=max_time,
+        x0=x0,
+        y0=y0,
+        state=state,
+        earlier=earlier,
+        random_state=random_state,
+        n_threads=n_threads,
+        callback=callback,
+        verbose=verbose,
+    )
 
 
 def solve_problem(
@@ -125,7 +170,7 @@ def solve_problem(
     y0: Any,
     state: State | None,
     earlier: State | None,
-    random_state: int | None,
+    random_state: int | np.random.Generator | None,
     n_threads: int | None,
     callback: Recorder | None,
     verbose: bool,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from dualgap.preconditioners import Preconditioner
     from dualgap.result import Result
     from dualgap.state import State
-    from dualgap.trace import Snapshot
+    from dualgap.trace import Recorder
 
 
 class Problem:
@@ -333,9 +332,9 @@ class Problem:
         y0: Any = None,
         state: State | None = None,
         earlier: State | None = None,
-        random_state: int | None = None,
+        random_state: int | np.random.Generator | None = None,
         n_threads: int | None = None,
-        callback: Callable[[Snapshot], bool | None] | None = None,
+        callback: Recorder | None = None,
         verbose: bool = False,
     ) -> Result:
         """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
