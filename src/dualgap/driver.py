@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._arrays import dot
+from dualgap._compiling import as_setup, clock
 from dualgap._types import Array, Data
 from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
@@ -226,15 +227,17 @@ def solve_problem(
         spent = problem.constants.passes - before
         if inner is not problem:
             spent += inner.constants.passes
-        setup = Setup(spent, time.perf_counter() - began)
+        ready = time.perf_counter()
+        setup = Setup(spent, ready - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
         run = _Run(
             problem, inner, conditioner, chosen, tol, max_passes, began, seconds, callback, line
         )
         try:
-            return run.to_the_end(state, setup, notes)
+            result = run.to_the_end(state, setup, notes)
         finally:
             line.close()
+    return as_setup(result, began, ready)
 
 
 @dataclass
@@ -320,7 +323,7 @@ class _Run:
         """The run in other variables, where the preconditioner asks for them."""
         if self.conditioner is None:
             return None
-        began, before = time.perf_counter(), self.user.constants.passes
+        began, before = clock(), self.user.constants.passes
         asked = self.conditioner.next_change(self.user, self.problem, self.algorithm, s)
         if asked is None:
             return None
@@ -328,9 +331,7 @@ class _Run:
         assert isinstance(self.algorithm, AdaSPDC)  # no other asks for it
         self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
         spent = self.user.constants.passes - before + self.problem.constants.passes
-        self.setup = Setup(
-            self.setup.passes + spent, self.setup.seconds + time.perf_counter() - began
-        )
+        self.setup = Setup(self.setup.passes + spent, self.setup.seconds + clock() - began)
         return replace(s, incumbent=_better(s))
 
     def _to_user(self, s: State, x: Array) -> Array:

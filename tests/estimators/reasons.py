@@ -28,11 +28,7 @@ TINY = (
 
 REASONS: dict[str, str] = {
     # ---- test_ridge ----
-    "test_ridge_regression": "`solver_` names the algorithm that was run; for saga: " + TOL,
-    "test_ridge_regression_hstacked_X": TOL,
-    "test_ridge_regression_vstacked_X": TOL,
-    "test_ridge_regression_sample_weights": TOL,
-    "test_solver_consistency": TOL,
+    "test_ridge_regression": "`solver_` names the algorithm that was run.",
     "test_regularization_limits_ridge": TINY,
     "test_regularization_limits_ridge_gcv": TINY + " Also, gcv_mode has no effect, so that no "
     "FutureWarning is due.",
@@ -56,13 +52,12 @@ REASONS: dict[str, str] = {
     "test_logistic_cv_multinomial_score": PRIVATE,
     "test_logistic_cv_folds_with_classes_missing": LABELS,
     "test_multinomial_cv_iris": LABELS,
-    "test_logistic_regression_solvers_multiclass": TOL,
     "test_logistic_regression_solvers_multiclass_unpenalized": TOL,
-    "test_logistic_regression_sample_weights": TOL,
     "test_logistic_regressioncv_class_weights": TOL,
-    "test_logreg_l1": TOL,
     "test_logreg_predict_proba_multinomial": PRIVATE,
     "test_max_iter": WORDS,
+    "test_LogisticRegression_elastic_net_objective": "The objective of the test has C times the "
+    "mean loss, not the sum, so that a fit to tol is not the least there.",
     # ---- test_coordinate_descent ----
     "test_enet_nonfinite_params": WORDS,
     "test_lasso_dual_gap": "The gap of 1e-14 is at rounding, where the formula of the test and "
