@@ -23,6 +23,7 @@ PARAMETERS = [
     (dualgap.Ridge(max_iter=1.5), "'max_iter' parameter of Ridge must be an int"),
     (dualgap.Ridge(fit_intercept="yes"), "'fit_intercept' parameter of Ridge"),
     (dualgap.Ridge(positive=True), "does not support positive=True"),
+    (dualgap.Ridge(keep_run="yes"), "'keep_run' parameter of Ridge"),
     (dualgap.Ridge(solver="choleski"), "solver='choleski' is not known. Did you mean 'cholesky'"),
     (dualgap.Ridge(solver="sdca"), "needs an l2 penalty on every.*fit_intercept=False.*'newton'"),
     (dualgap.Ridge(0.0, solver="working-set"), "needs a penalty.*'newton'"),
