@@ -129,6 +129,22 @@ def path(
     ratio = check.real("l1_ratio", l1_ratio, low=0.0)
     if ratio > 1.0:
         raise ValueError(f"l1_ratio must be at most 1, got {ratio:g}.")
+    options = {
+        "algorithm": algorithm,
+        "tol": tol,
+        "max_passes": max_passes,
+        "random_state": random_state,
+        **_without_defaults(
+            adapt=(adapt, None),
+            mu=(mu, None),
+            schedule=(schedule, None),
+            precondition=(precondition, "auto"),
+            max_time=(max_time, None),
+            n_threads=(n_threads, None),
+            callback=(callback, None),
+            verbose=(verbose, False),
+        ),
+    }
     problem = Problem(
         A,
         b,
@@ -142,27 +158,7 @@ def path(
         grid = lambda_grid(problem, ratio, check.integer("lambdas", lambdas), eps)
     else:
         grid = _given(lambdas)
-    options = _without_defaults(
-        adapt=(adapt, None),
-        mu=(mu, None),
-        schedule=(schedule, None),
-        precondition=(precondition, "auto"),
-        max_time=(max_time, None),
-        n_threads=(n_threads, None),
-        callback=(callback, None),
-        verbose=(verbose, False),
-    )
-    results = list(
-        walk(
-            problem,
-            [(v * ratio, v * (1.0 - ratio)) for v in grid],
-            algorithm=algorithm,
-            tol=tol,
-            max_passes=max_passes,
-            random_state=random_state,
-            **options,
-        )
-    )
+    results = list(walk(problem, [(v * ratio, v * (1.0 - ratio)) for v in grid], **options))
     return Path(
         lambdas=grid,
         x=np.stack([r.x for r in results]),
