@@ -51,6 +51,8 @@ def begin() -> None:
 
 def end() -> None:
     """It ends."""
+    if _spans.depth == 0:  # it began before anybody listened
+        return
     _spans.depth -= 1
     if _spans.depth == 0:
         now = time.perf_counter()

@@ -62,8 +62,9 @@ class _Herald(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """Before the first one is."""
-        dispatcher = event.data["dispatcher"]
-        if dispatcher.py_func.__module__.startswith("dualgap."):
+        dispatcher = event.data["dispatcher"]  # anybody's: it may be of a kind we know nothing of
+        home = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
+        if home.startswith("dualgap."):
             _compiling.say_once(dispatcher.stats.cache_path)
 
     def on_end(self, event: Any) -> None:

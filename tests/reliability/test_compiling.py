@@ -129,6 +129,15 @@ def test_the_clock_stands_still():
     assert 0.5 * sum(compiles.seconds) < lost < 2.0 * sum(compiles.seconds)
 
 
+def test_an_end_without_a_beginning_is_nothing():
+    """Who is imported while a kernel is being compiled hears of its end only."""
+    before = _compiling.clock()
+    _compiling.end()
+    _compiling.begin()
+    _compiling.end()
+    assert _compiling.clock() >= before
+
+
 def test_said_once_and_only_of_our_kernels(monkeypatch, caplog):
     monkeypatch.setattr(_compiling, "_said", threading.Event())
     with caplog.at_level(logging.WARNING, logger="dualgap"):
