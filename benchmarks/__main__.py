@@ -8,7 +8,7 @@ import sys
 
 import benchmarks
 
-NOT_BENCHMARKS = {"__main__", "benchopt", "data_sets"}
+NOT_BENCHMARKS = {"__main__", "benchopt", "data_sets", "gate_cases"}
 
 
 def main() -> None:

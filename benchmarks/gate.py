@@ -1,74 +1,68 @@
-"""Is this tree slower than that one? python -m benchmarks gate BASE_REF [--limit 1.25].
+"""Is this tree slower than that one? python -m benchmarks gate BASE_REF [--limit 1.15].
 
-BASE_REF is checked out into a temporary git worktree. A few short measurements are taken in fresh
-processes, of base and head in turn, head being the working tree as it is; the least processor time
-of each side counts. Ratios beyond the limit are measured again before they count. Exits 1 if one
-stays beyond.
+BASE_REF is checked out into a temporary git worktree. The cases of `gate_cases` are measured in
+fresh processes, of base, head and base once more in turn, head being the working tree as it is; the
+least processor time of each side counts. The second base shows what the same code differs by on
+this machine: head is to be judged beside it. Cases with a ratio beyond the limit are measured again
+before they count. Exits 1 if one of head stays beyond.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-ROUNDS = 3
-RUNS = 5
-"""Calls of each measurement in a process; the best counts."""
+CASES = Path(__file__).with_name("gate_cases.py")
+ROUNDS = 4
+MORE_ROUNDS = 8
+"""For cases beyond the limit."""
 
 
-def measurements() -> dict:
-    """Short whole solves over what the package does; plain arguments, so that old bases run too."""
-    import numpy as np
-    import scipy.sparse as sp
+class Seconds(NamedTuple):
+    """The best of one case; infinite where the tree cannot run it."""
 
-    import dualgap
+    base: float
+    head: float
+    again: float
+    """Of base, measured as head is."""
 
-    rng = np.random.default_rng(0)
-    A, b = dualgap.datasets.synthetic1(800, 300)
-    labels = np.where(b > 0, 1.0, -1.0)
-    S = sp.random_array((4000, 2000), density=0.01, format="csr", rng=rng)
-    signs = np.where(S @ rng.standard_normal(2000) > 0, 1.0, -1.0)
-    n = len(b)
-    l1 = 0.05 * float(np.abs(A.T @ b).max()) / n
-    long, short = 1e-2 / n, 1e-2 / len(signs)
-    return {
-        "ridge": lambda: dualgap.solve(A, b, l2=long),
-        "elastic net": lambda: dualgap.solve(A, b, l1=l1, l2=long),
-        "logistic": lambda: dualgap.solve(A, labels, loss="logistic", l2=long),
-        "logistic, sparse": lambda: dualgap.solve(S, signs, loss="logistic", l2=short),
-        "logistic, sparse, adf-spdc": lambda: dualgap.solve(
-            S, signs, loss="logistic", l2=short, algorithm="adf-spdc"
-        ),
-        "ridge, 30 x 5": lambda: dualgap.solve(A[:30, :5], b[:30], l2=0.1),
-    }
+    @property
+    def comparable(self) -> bool:
+        """Whether base could run it."""
+        return math.isfinite(self.base)
 
+    @property
+    def ratio(self) -> float:
+        """Head over base."""
+        return self.head / self.base
 
-def measure() -> None:
-    """In a process of its own: print the best seconds of each measurement as JSON."""
-    import dualgap
+    @property
+    def spread(self) -> float:
+        """Base over base: 1 but for what the machine does."""
+        return self.again / self.base
 
-    out: dict[str, float | str] = {"where": str(Path(dualgap.__file__).resolve())}
-    for name, action in measurements().items():
-        action()  # compiles
-        times = []
-        for _ in range(RUNS):
-            began = time.process_time()  # one thread: the time others take is not in it
-            action()
-            times.append(time.process_time() - began)
-        out[name] = min(times)
-    print(json.dumps(out))
+    def beyond(self, limit: float) -> bool:
+        """Whether one of the ratios is, and the case worth another look."""
+        return self.comparable and max(self.ratio, self.spread, 1.0 / self.spread) > limit
 
 
-def run_in(tree: Path, cache: Path) -> dict[str, float]:
-    """Measure the package of this tree."""
+NEVER = Seconds(math.inf, math.inf, math.inf)
+
+
+def run_in(tree: Path, cache: Path, wanted: list[str], *, whole: bool) -> dict[str, float]:
+    """Best seconds of these cases, of all if none is named, with the package of this tree.
+
+    Where it cannot run a case they are infinite, unless it has to run the ``whole`` of them.
+    """
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment = {
         **os.environ,
@@ -76,29 +70,66 @@ def run_in(tree: Path, cache: Path) -> dict[str, float]:
         "PYTHONPATH": str(tree / "src"),
         "NUMBA_CACHE_DIR": str(cache),
     }
-    # -P: the folder of this file is no place to import from
-    command = [sys.executable, "-P", __file__, "--measure"]
+    # -P: the folder of that file is no place to import from
+    command = [sys.executable, "-P", str(CASES), *wanted]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"the measurements fail in {tree}:\n{done.stderr}")
     out = json.loads(done.stdout)
-    where = Path(out.pop("where"))
+    where = Path(out["where"])
     if not where.is_relative_to(tree.resolve()):
         sys.exit(f"expected the package of {tree}, but {where} was imported.")
-    return out
+    if whole and None in out["best"].values():
+        sys.exit(f"cases fail in {tree}:\n{done.stderr}")
+    return {name: math.inf if best is None else best for name, best in out["best"].items()}
 
 
-def compare(base: Path, head: Path, cache: Path, limit: float) -> dict[str, tuple[float, float]]:
-    """Best seconds of base and head; what is beyond the limit gets twice the rounds more."""
-    best: dict[str, tuple[float, float]] = {}
-    for turn in range(3 * ROUNDS):
-        if turn >= ROUNDS and all(new <= limit * old for old, new in best.values()):
+def compare(base: Path, head: Path, cache: Path, limit: float) -> dict[str, Seconds]:
+    """Best seconds of base, head and base; what is beyond the limit gets more rounds."""
+    best: dict[str, Seconds] = {}
+    sides = ("base", "head", "again")
+    homes = {"base": (base, cache / "base"), "head": (head, cache / "head")}
+    homes["again"] = homes["base"]
+    for side in ("base", "head"):  # compiles, which leaves a process slower than others
+        run_in(*homes[side], [], whole=side == "head")
+    for turn in range(ROUNDS + MORE_ROUNDS):
+        suspects = [name for name, seconds in best.items() if seconds.beyond(limit)]
+        if turn >= ROUNDS and not suspects:
             break
-        old, new = run_in(base, cache / "base"), run_in(head, cache / "head")
-        for name in new:
-            so_far = best.get(name, (float("inf"), float("inf")))
-            best[name] = (min(so_far[0], old[name]), min(so_far[1], new[name]))
+        wanted = suspects if turn >= ROUNDS else []
+        shift = turn % len(sides)  # no side is always the first
+        for side in sides[shift:] + sides[:shift]:
+            found = run_in(*homes[side], wanted, whole=side == "head")
+            for name, seconds in found.items():
+                known = best.get(name, NEVER)
+                best[name] = known._replace(**{side: min(getattr(known, side), seconds)})
     return best
+
+
+def mean_ratio(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
+
+
+def table(best: dict[str, Seconds], limit: float) -> list[str]:
+    """A line for each case, the geometric means, and the worst."""
+    lines = [f"  {'':44s} {'base':>9s} {'head':>9s} {'':2s} {'head/base':>9s} {'base/base':>9s}"]
+    for name, seconds in best.items():
+        if not seconds.comparable:
+            lines.append(f"  {name:44s} {'-':>9s} {1e3 * seconds.head:9.2f} ms  base cannot run it")
+            continue
+        mark = f"  beyond {limit:g}" if seconds.ratio > limit else ""
+        lines.append(
+            f"  {name:44s} {1e3 * seconds.base:9.2f} {1e3 * seconds.head:9.2f} ms "
+            f"{seconds.ratio:9.3f} {seconds.spread:9.3f}{mark}"
+        )
+    known = [seconds for seconds in best.values() if seconds.comparable]
+    if known:
+        both = ([s.ratio for s in known], [s.spread for s in known])
+        for what, of in (("geometric mean", mean_ratio), ("largest", max), ("smallest", min)):
+            one, other = map(of, both)
+            lines.append(f"  {what:44s} {'':9s} {'':9s}    {one:9.3f} {other:9.3f}")
+    return lines
 
 
 def git(*arguments: str) -> str:
@@ -111,7 +142,7 @@ def git(*arguments: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", metavar="BASE_REF", help="such as main, HEAD~1 or a commit")
-    parser.add_argument("--limit", type=float, default=1.25, help="largest ratio allowed")
+    parser.add_argument("--limit", type=float, default=1.15, help="largest ratio allowed")
     options = parser.parse_args()
     commit = git("rev-parse", "--verify", "--end-of-options", options.base + "^{commit}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # after cleaning up
@@ -119,23 +150,15 @@ def main() -> None:
         base = Path(name) / "base"
         git("worktree", "add", "--detach", str(base), commit)
         try:
-            best = compare(base, ROOT, Path(name), options.limit)
+            best = compare(base, ROOT, Path(name) / "caches", options.limit)
         finally:
             git("worktree", "remove", "--force", str(base))
-    print(f"head over {options.base} ({commit[:9]})")
-    slow = []
-    for measurement, (old, new) in best.items():
-        mark = ""
-        if new > options.limit * old:
-            slow.append(measurement)
-            mark = f"  beyond {options.limit:g}"
-        print(f"  {measurement:28s} {1e3 * old:9.2f} {1e3 * new:9.2f} ms {new / old:6.2f}{mark}")
+    print(f"head over {options.base} ({commit[:9]}), and that base over itself")
+    print("\n".join(table(best, options.limit)))
+    slow = [case for case, seconds in best.items() if seconds.ratio > options.limit]
     if slow:
         sys.exit(f"slower: {', '.join(slow)}")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--measure"]:
-        measure()
-    else:
-        main()
+    main()

@@ -14,7 +14,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 from llvmlite import ir
+from numba.core import event
 from numba.extending import intrinsic
+
+from dualgap import _compiling
 
 SOURCES = Path(__file__).parent
 
@@ -40,6 +43,37 @@ def _use_development_cache() -> None:
 
 
 _use_development_cache()
+
+
+class _Clock(event.Listener):
+    """Counts the time of compiling, and of loading from the cache: both hold this lock."""
+
+    def on_start(self, event: Any) -> None:
+        """In this thread."""
+        _compiling.begin()
+
+    def on_end(self, event: Any) -> None:
+        """In this thread."""
+        _compiling.end()
+
+
+class _Herald(event.Listener):
+    """Says that kernels of ours are compiled; loading is not worth a word."""
+
+    def on_start(self, event: Any) -> None:
+        """Before the first one is."""
+        dispatcher = event.data["dispatcher"]  # anybody's: it may be of a kind we know nothing of
+        home = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
+        if home.startswith("dualgap."):
+            _compiling.say_once(dispatcher.stats.cache_path)
+
+    def on_end(self, event: Any) -> None:
+        """Nothing."""
+
+
+_register: Any = event.register  # untyped
+_register("numba:compiler_lock", _Clock())
+_register("numba:compile", _Herald())
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._arrays import dot
+from dualgap._compiling import as_setup, clock
 from dualgap._types import Array, Data
 from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
@@ -25,6 +26,7 @@ from dualgap.algorithms._randomised import Randomised
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.certificate import Certificate, certified_pair, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
+from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
@@ -45,18 +47,35 @@ STUCK = 20
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
-PROBLEM_ARGUMENTS = (
-    "loss",
-    "l1",
-    "l2",
-    "penalty_weights",
-    "fit_intercept",
-    "sample_weight",
-    "offset",
-)
 
-
-def solve(A: Data, b: Any, **arguments: Any) -> Result:
+def solve(
+    A: Data,
+    b: Any,
+    *,
+    loss: str | Loss = "squared",
+    l1: float = 0.0,
+    l2: float = 0.0,
+    penalty_weights: Any = None,
+    fit_intercept: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    algorithm: str | Algorithm = "auto",
+    adapt: str | Rule | None = None,
+    mu: float | None = None,
+    schedule: str | None = None,
+    precondition: str | Preconditioner = "auto",
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    max_time: float | None = None,
+    x0: Any = None,
+    y0: Any = None,
+    state: State | None = None,
+    earlier: State | None = None,
+    random_state: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    callback: Recorder | None = None,
+    verbose: bool = False,
+) -> Result:
     """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
 
     Parameters
@@ -107,8 +126,35 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
     -------
     Result
     """
-    of_problem = {k: arguments.pop(k) for k in PROBLEM_ARGUMENTS if k in arguments}
-    return Problem(A, b, **of_problem).solve(**arguments)
+    problem = Problem(
+        A,
+        b,
+        loss=loss,
+        l1=l1,
+        l2=l2,
+        penalty_weights=penalty_weights,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        offset=offset,
+    )
+    return problem.solve(
+        algorithm=algorithm,
+        adapt=adapt,
+        mu=mu,
+        schedule=schedule,
+        precondition=precondition,
+        tol=tol,
+        max_passes=max_passes,
+        max_time=max_time,
+        x0=x0,
+        y0=y0,
+        state=state,
+        earlier=earlier,
+        random_state=random_state,
+        n_threads=n_threads,
+        callback=callback,
+        verbose=verbose,
+    )
 
 
 def solve_problem(
@@ -126,7 +172,7 @@ def solve_problem(
     y0: Any,
     state: State | None,
     earlier: State | None,
-    random_state: int | None,
+    random_state: int | np.random.Generator | None,
     n_threads: int | None,
     callback: Recorder | None,
     verbose: bool,
@@ -185,15 +231,17 @@ def solve_problem(
         spent = problem.constants.passes - before
         if inner is not problem:
             spent += inner.constants.passes
-        setup = Setup(spent, time.perf_counter() - began)
+        ready = time.perf_counter()
+        setup = Setup(spent, ready - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
         run = _Run(
             problem, inner, conditioner, chosen, tol, max_passes, began, seconds, callback, line
         )
         try:
-            return run.to_the_end(state, setup, notes)
+            result = run.to_the_end(state, setup, notes)
         finally:
             line.close()
+    return as_setup(result, began, ready)
 
 
 @dataclass
@@ -283,7 +331,7 @@ class _Run:
         """The run in other variables, where the preconditioner asks for them."""
         if self.conditioner is None:
             return None
-        began, before = time.perf_counter(), self.user.constants.passes
+        began, before = clock(), self.user.constants.passes
         asked = self.conditioner.next_change(self.user, self.problem, self.algorithm, s)
         if asked is None:
             return None
@@ -291,9 +339,7 @@ class _Run:
         assert isinstance(self.algorithm, AdaSPDC)  # no other asks for it
         self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
         spent = self.user.constants.passes - before + self.problem.constants.passes
-        self.setup = Setup(
-            self.setup.passes + spent, self.setup.seconds + time.perf_counter() - began
-        )
+        self.setup = Setup(self.setup.passes + spent, self.setup.seconds + clock() - began)
         return replace(s, incumbent=_better(s))
 
     def _to_user(self, s: State, x: Array) -> Array:

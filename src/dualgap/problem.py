@@ -10,7 +10,7 @@ constant: inside the package x stands for (x, c/s) and A for (A, s 1), see `desi
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dualgap.preconditioners import Preconditioner
     from dualgap.result import Result
     from dualgap.state import State
-    from dualgap.trace import Snapshot
+    from dualgap.trace import Recorder
 
 
 class Problem:
@@ -96,9 +96,9 @@ class Problem:
         self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
-        self.sample_weight = _sample_weight(sample_weight, self.n)
-        """The w_i as they were given, before q = w/W was rounded; None for 1."""
-        self.q = _weights(self.sample_weight, self.n)
+        self.sample_weight = _weights(sample_weight, self.n)
+        """w as it was given, before q = w/W was rounded; None where rows weigh the same by default."""
+        self.q = _shares(self.sample_weight, self.n)
         self.uniform = bool((self.q == self.q[0]).all())
         """All rows weigh the same."""
         given = self.dual_point("offset", offset)
@@ -349,9 +349,9 @@ class Problem:
         y0: Any = None,
         state: State | None = None,
         earlier: State | None = None,
-        random_state: int | None = None,
+        random_state: int | np.random.Generator | None = None,
         n_threads: int | None = None,
-        callback: Callable[[Snapshot], bool | None] | None = None,
+        callback: Recorder | None = None,
         verbose: bool = False,
     ) -> Result:
         """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
@@ -382,6 +382,43 @@ class Problem:
         from dualgap.certificate import certify_point
 
         return certify_point(self, self.join(x, intercept), y=self.dual_point("y", y))
+
+    def dump(self, path: str | os.PathLike[str]) -> None:
+        """Write the problem to a file, which `load` reads back exactly: for a bug report.
+
+        The file holds the arrays and arguments, numbers and names without any code: a zip archive
+        that numpy reads as an npz, about as long as the data are in memory.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; one of that name is replaced.
+        """
+        from dualgap._problem_file import dump
+
+        dump(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Problem:
+        """Read a problem that `dump` has written; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        dualgap.datasets.DataError
+            A ValueError that says what is wrong with the file.
+        """
+        from dualgap._problem_file import load
+
+        return load(cls, path)
 
     def join(self, x: Any, intercept: Any = 0.0, *, argument: str = "x") -> Array:
         """Check x and put it together with the intercept."""
@@ -442,18 +479,18 @@ def _writable(array: Array) -> Array:
     return array if array.flags.writeable else array.copy()
 
 
-def _sample_weight(sample_weight: Any, n: int) -> Array | None:
+def _weights(sample_weight: Any, n: int) -> Array | None:
+    """The weights in an array of their own."""
     if sample_weight is None:
         return None
-    return check.nonnegative(
+    w = check.nonnegative(
         "sample_weight", sample_weight, n, what="row", zero="to leave that row out"
     )
-
-
-def _weights(w: Array | None, n: int) -> Array:
-    if w is None:
-        return np.full(n, 1.0 / n)
-    total = float(w.sum())
-    if total == 0.0:
+    if not w.any():
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")
-    return np.asarray(w / total)
+    return w.copy()  # q does not follow what the caller does to his array; nor may these
+
+
+def _shares(weights: Array | None, n: int) -> Array:
+    """q = w / sum w."""
+    return np.full(n, 1.0 / n) if weights is None else np.asarray(weights / float(weights.sum()))

@@ -13,10 +13,12 @@ from dualgap.trace import Trace
 
 
 class Setup(NamedTuple):
-    """What was spent on constants, factorisations, changes of variables, loading kernels."""
+    """What was spent on constants, factorisations, changes of variables, kernels."""
 
     passes: float
     seconds: float
+    kernels: float = 0.0
+    """Of these seconds, those in which kernels were compiled (once; they are kept) or loaded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,8 @@ class Result:
         Passes over the data (set-up apart), and time (set-up included).
     setup : Setup
         Passes and seconds of constants, factorisations and changes of variables: before the first
-        iteration, and where the run was whitened again.
+        iteration, and where the run was whitened again; and the seconds in which kernels were
+        compiled or loaded, whenever they were first needed.
     algorithm : str
         What was run.
     notes : list of str
@@ -70,6 +73,8 @@ class Result:
             f"  {self.passes:g} passes after a set-up of {self.setup.passes:g}; "
             f"{self.seconds:.3g} s, set-up {self.setup.seconds:.3g} s of them",
         ]
+        if self.setup.kernels > 0.1 * self.seconds:
+            lines[-1] += f" ({self.setup.kernels:.3g} s to compile or load kernels)"
         if self.trace.rollbacks:
             lines.append(f"  rolled back {self.trace.rollbacks} times")
         lines += [f"  note: {note}" for note in self.notes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,8 @@ class Trace:
     Attributes
     ----------
     passes, seconds : array
-        Passes over the data (set-up apart) and time since the call (set-up included).
+        Passes over the data (set-up apart) and time since the call (set-up included, and first:
+        also what of it fell between rows).
     primal : array
         P at the iterate.
     dual : array
@@ -82,6 +84,13 @@ class Trace:
             setattr(self, name, column)
         self.rollbacks = rollbacks
         self.tol_gap = tol_gap
+
+    def timed(self, seconds: Array) -> Trace:
+        """The same rows at other times."""
+        other = copy.copy(self)
+        other.seconds = np.array(seconds)
+        other.seconds.flags.writeable = False
+        return other
 
     def __len__(self) -> int:
         """Number of rows."""

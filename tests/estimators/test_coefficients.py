@@ -120,13 +120,6 @@ def test_liblinear_penalises_the_intercept(ratio):
     same(model, expected.fit(X, y, weights))
 
 
-@pytest.mark.parametrize("name", ["lbfgs", "newton-cg", "newton-cholesky", "sag"])
-def test_names_of_scikit_learn_stand_for_auto(name):
-    X, y = regression()[0], labels(3)
-    auto = dualgap.LogisticRegression().fit(X, y)
-    assert (dualgap.LogisticRegression(solver=name).fit(X, y).coef_ == auto.coef_).all()
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
 @pytest.mark.parametrize("class_weight", [None, "balanced", {"ant": 3.0}])

@@ -85,7 +85,7 @@ def test_given_lambdas_are_sorted_and_0_is_allowed():
         ({"l1_ratio": 0.0}, "give the lambdas"),
         ({"l1_ratio": 1.5}, "l1_ratio must be at most 1"),
         ({"eps": 0.0}, "eps must be more than 0"),
-        ({"x0": np.zeros(6)}, "x0 belongs to one solve"),
+        ({"x0": np.zeros(6)}, "unexpected keyword argument 'x0'"),
         ({"penalty_weights": [0, 1, 1, 1, 1, 1]}, "penalty_weights leave a column free"),
         ({"tol": -1.0}, "tol must be more than 0"),
         ({"max_passes": "many"}, "max_passes"),

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +23,7 @@ from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
+from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
 from dualgap.estimators._stopping import BestScore
 from dualgap.paths import joined
@@ -75,7 +75,7 @@ class Memory(NamedTuple):
     y: Array
 
 
-class Certified(CallbackSupportMixin, BaseEstimator):
+class Certified(CallbackSupportMixin, Saved):
     """Base of the estimators."""
 
     # ---- checks ----
@@ -85,7 +85,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         check.real(self, "tol", low=0.0)
         if self.max_iter is not None:
             check.integer(self, "max_iter", low=0)
-        check.flags(self, "fit_intercept", "warm_start", "early_stopping")
+        check.flags(self, "fit_intercept", "warm_start", "early_stopping", "keep_run")
         if self.early_stopping:
             fraction = check.real(self, "validation_fraction", low=0.0, high=1.0, open_low=True)
             if fraction == 1.0:
@@ -118,12 +118,10 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         part: int = 0,
         watch: Callable[[Snapshot], bool | None] | None = None,
         stop: BestScore | None = None,
-        start: tuple[Any, Any] | None = None,
     ) -> Solution:
         """Solve one problem, going on from an earlier fit where there is one.
 
-        ``part`` numbers the problems of one fit (targets, classes). ``start`` are points (x, y)
-        to begin at.
+        ``part`` numbers the problems of one fit (targets, classes).
         """
         algorithm = algorithm_for(self.solver, kind_of(problem))
         identity = (
@@ -138,9 +136,9 @@ class Certified(CallbackSupportMixin, BaseEstimator):
             options["state"] = before.state
             passed = before.state.passes
         elif before is not None:
-            start = (before.x, before.y)
-        if start is not None and "state" not in options:
-            options |= fitting(problem, *start)
+            options = fitting(problem, before.x, before.y)
+        elif self.warm_start and "coef_" in self.__dict__:  # saved, or fitted without warm_start
+            options = fitting(problem, self._last_point(part), None)
         result = problem.solve(
             algorithm=algorithm,
             tol=max(float(self.tol), np.finfo(float).tiny),
@@ -168,6 +166,13 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         )
         return _best_scored(solution, stop)
 
+    def _last_point(self, part: int) -> Array | None:
+        """The coefficients of the last fit as a problem of this fit has them, intercept last."""
+        rows, intercepts = dense_rows(self.coef_), np.atleast_1d(self.intercept_)
+        if part >= len(rows):
+            return None
+        return np.append(rows[part], intercepts[part if part < len(intercepts) else 0])
+
     def _seed(self) -> int | None:
         if self.random_state is None or isinstance(self.random_state, int | np.integer):
             return None if self.random_state is None else int(self.random_state)
@@ -175,6 +180,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
 
     def _keep(self, solutions: Sequence[Solution]) -> None:
         """Certificate, status and trace: those of the solve that is furthest from done."""
+        self.__dict__.pop("_left_out", None)
         worst = max(solutions, key=lambda s: s.certificate.relative_gap)
         self.certificate_ = worst.certificate
         self.certificates_ = [s.certificate for s in solutions]
@@ -195,19 +201,6 @@ class Certified(CallbackSupportMixin, BaseEstimator):
             stacklevel=3,
         )
 
-    # ---- saving: not every format knows enums, so that a status is saved by its name ----
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "status_" in state:
-            state["status_"] = state["status_"].name
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if "status_" in state:
-            state = {**state, "status_": Status[state["status_"]]}
-        super().__setstate__(state)
-
     # ---- showing ----
 
     def plot_convergence(self, axes: Any = None) -> Any:
@@ -222,7 +215,7 @@ class Certified(CallbackSupportMixin, BaseEstimator):
         -------
         The two axes.
         """
-        check_is_fitted(self, "trace_")
+        check_is_fitted(self)
         return self.trace_.plot(axes)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
@@ -246,11 +239,16 @@ class Certified(CallbackSupportMixin, BaseEstimator):
 # ---- starting points ----
 
 
+def dense_rows(coef: Any) -> Array:
+    """``coef_``, which may have been made sparse, with a row for each target or class."""
+    return np.atleast_2d(coef.toarray() if hasattr(coef, "toarray") else coef)
+
+
 def fitting(problem: Problem, x: Any, y: Any) -> dict[str, Any]:
     """x0 and y0 for `solve` where their shapes fit the problem: x with the intercept last."""
     options: dict[str, Any] = {}
     outputs = () if problem.outputs is None else (problem.outputs,)
-    if x is not None and np.shape(x) == (problem.d + 1, *outputs):
+    if x is not None and np.shape(x) == (problem.d + 1, *outputs) and np.isfinite(x).all():
         options["x0"] = x if problem.fit_intercept else x[:-1]
     if y is not None and np.shape(y) == (problem.n, *outputs):
         options["y0"] = problem.loss.into_domain(y, problem.b)

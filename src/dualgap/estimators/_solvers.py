@@ -1,9 +1,9 @@
 """The ``solver`` parameter: our algorithms by name, and scikit-learn's names.
 
-``"auto"`` chooses, as `solve` does. Of scikit-learn's names, ``"saga"`` is one of ours too; the
-others name solvers that this library does not have, and stand for ``"auto"``: the objective, and
+``"auto"`` chooses, as `solve` does. scikit-learn's names stand for ``"auto"``: the objective, and
 with it the answer, is the same (``"liblinear"`` penalises the intercept, which
-`LogisticRegression` respects).
+`LogisticRegression` respects). ``"saga"`` is among them, for there it is the only way to an elastic
+net, and says nothing of what the user wants; our own SAGA is ``"dualgap-saga"`` here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ STAND_FOR_AUTO = (
     "newton-cg",
     "newton-cholesky",
     "sag",
+    "saga",
     "sparse_cg",
     "svd",
 )
 """scikit-learn's solvers that become ``"auto"``."""
+
+OURS = {f"dualgap-{name}" if name in STAND_FOR_AUTO else name: name for name in ALGORITHMS}
+"""Our algorithms by the names that ``solver`` takes."""
 
 FOR_MULTINOMIAL = (
     "auto",
@@ -70,15 +74,16 @@ def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
     if isinstance(solver, Algorithm):
         name = solver.name
     elif isinstance(solver, str):
-        known = {"auto": "auto", **{name: name for name in ALGORITHMS}}
-        known |= dict.fromkeys(STAND_FOR_AUTO, "auto")
+        known = {"auto": "auto", **OURS, **dict.fromkeys(STAND_FOR_AUTO, "auto")}
         name = lookup("solver", solver, known)
     else:
         raise TypeError(f"solver must be a name or a dualgap algorithm, got {solver!r}.")
     reason = misfit(name, kind)
     if reason is not None:
-        fits = ", ".join(repr(n) for n in ("auto", *ALGORITHMS) if misfit(n, kind) is None)
-        raise ValueError(f"solver={name!r} {reason}. Solvers that fit: {fits}.")
+        fits = ["auto", *(ours for ours, n in OURS.items() if misfit(n, kind) is None)]
+        raise ValueError(
+            f"solver={solver!r} {reason}. Solvers that fit: {', '.join(map(repr, fits))}."
+        )
     return solver if isinstance(solver, Algorithm) else name
 
 
@@ -111,5 +116,6 @@ def misfit(name: str, kind: Kind) -> str | None:
 
 def fits_multinomial(solver: Any) -> bool:
     """Whether this solver can be run with more than two classes."""
-    name = solver.name if isinstance(solver, Algorithm) else solver
-    return name in FOR_MULTINOMIAL or name in STAND_FOR_AUTO
+    if isinstance(solver, Algorithm):
+        return solver.name in FOR_MULTINOMIAL
+    return solver in STAND_FOR_AUTO or OURS.get(solver, solver) in FOR_MULTINOMIAL

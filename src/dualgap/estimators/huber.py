@@ -53,6 +53,9 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         of a run before, of which the search for the scale makes many.
     verbose : int, default=0
         Show a live line.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -91,6 +94,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         tol: float = 1e-6,
         solver: Any = "auto",
         verbose: int = 0,
+        keep_run: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.max_iter = max_iter
@@ -100,6 +104,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self.tol = tol
         self.solver = solver
         self.verbose = verbose
+        self.keep_run = keep_run
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
@@ -173,8 +178,10 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
 
     def _last_place(self, base: Problem, identity: tuple[Any, ...]) -> Place | None:
         """Where the last fit ended, as far as it fits these data."""
-        if not self.warm_start or 0 not in self._memory:
+        if not self.warm_start:
             return None
+        if 0 not in self._memory:
+            return self._from_coefficients(base)
         known: tuple[Any, ...]
         place: Place
         known, place = self._memory[0]
@@ -185,6 +192,17 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             return None
         fits = x.shape == (base.d + base.fit_intercept,) and dual.shape == (base.n,)
         return Place(place.scale, 1e-2, x, dual) if fits else None
+
+    def _from_coefficients(self, base: Problem) -> Place | None:
+        """Where a fit ended of which no more is known: it was saved, or had no ``warm_start``."""
+        x: Any = self.__dict__.get("coef_")
+        if x is None or x.shape != (base.d,) or not np.isfinite(x).all():
+            return None
+        c = self.intercept_ if base.fit_intercept else 0.0
+        z = base.predict(base.join(x, c))
+        dual = np.clip((z - base.b) / self.scale_, -self.epsilon, self.epsilon)
+        joined = np.append(np.asarray(x, np.float64), [c] if base.fit_intercept else [])
+        return Place(self.scale_, 1e-2, joined, dual)
 
     def _tell(self, tasks: Tasks) -> Any:
         """What tells scikit-learn's callbacks of each inner solve."""

@@ -11,7 +11,14 @@ from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
+from dualgap.estimators._base import (
+    DEFAULT_PASSES,
+    FLOATS,
+    Certified,
+    Solution,
+    dense_rows,
+    tasks_of,
+)
 from dualgap.estimators._callbacks import Tasks, with_callbacks
 from dualgap.estimators._classes import (
     Labels,
@@ -67,10 +74,10 @@ class LogisticRegression(LinearClassifier, Certified):
     solver : str or dualgap algorithm, default="auto"
         ``"auto"`` or an algorithm of `dualgap.solve`. With more than two classes: ``"auto"``,
         ``"df-bpd"``, ``"adf-bpd"``, ``"agd"``, ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``,
-        ``"saga"``, ``"svrg"``. Every solver takes every penalty. scikit-learn's names
-        ``"lbfgs"``, ``"newton-cg"``, ``"newton-cholesky"``, ``"sag"`` are taken for ``"auto"``;
-        ``"liblinear"`` too, with its objective: two classes, and an intercept that is penalised as
-        the coefficient of a constant feature.
+        ``"dualgap-saga"``, ``"svrg"``. Every solver takes every penalty. scikit-learn's names
+        ``"lbfgs"``, ``"newton-cg"``, ``"newton-cholesky"``, ``"sag"``, ``"saga"`` are taken for
+        ``"auto"``; ``"liblinear"`` too, with its objective: two classes, and an intercept that is
+        penalised as the coefficient of a constant feature.
     max_iter : int, default=10000
         Most passes over the data.
     verbose : int, default=0
@@ -87,6 +94,9 @@ class LogisticRegression(LinearClassifier, Certified):
         Share of the rows to hold back.
     n_iter_no_change : int, default=5
         Checks without improvement before an early stop.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -139,6 +149,7 @@ class LogisticRegression(LinearClassifier, Certified):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
+        keep_run: bool = False,
     ) -> None:
         self.penalty = penalty
         self.C = C
@@ -157,6 +168,7 @@ class LogisticRegression(LinearClassifier, Certified):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.keep_run = keep_run
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
@@ -240,6 +252,15 @@ class LogisticRegression(LinearClassifier, Certified):
         every, constants = np.zeros((K, rows.shape[1]), dtype), np.full(K, UNSEEN, dtype)
         every[seen], constants[seen] = rows, intercepts
         return every, constants
+
+    def _last_point(self, part: int) -> Array | None:
+        """All classes are one problem; a penalised intercept is a coefficient of it."""
+        rows, intercepts = dense_rows(self.coef_), np.atleast_1d(self.intercept_)
+        below = np.broadcast_to(intercepts, len(rows))[:, None]
+        if penalises_intercept(self):
+            below = np.hstack((below / self.intercept_scaling, np.zeros_like(below)))
+        x = np.hstack((rows, below)).T
+        return x if x.shape[1] > 1 else x[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes, in the order of ``classes_``.

@@ -84,6 +84,9 @@ class LogisticRegressionCV(LogisticRegression):
         Seed of randomised solvers.
     use_legacy_attributes : bool, default=True
         Which of scikit-learn's two forms the attributes have; see there.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -124,6 +127,7 @@ class LogisticRegressionCV(LogisticRegression):
         intercept_scaling: float = 1.0,
         random_state: Any = None,
         use_legacy_attributes: bool = True,
+        keep_run: bool = False,
     ) -> None:
         self.Cs = Cs
         self.l1_ratios = l1_ratios
@@ -142,6 +146,7 @@ class LogisticRegressionCV(LogisticRegression):
         self.intercept_scaling = intercept_scaling
         self.random_state = random_state
         self.use_legacy_attributes = use_legacy_attributes
+        self.keep_run = keep_run
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LogisticRegressionCV:
         """Choose C and l1_ratio by cross-validation and fit.

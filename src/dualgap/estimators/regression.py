@@ -127,8 +127,8 @@ class Ridge(SquaredLossRegressor):
         what float64 can give.
     solver : str or dualgap algorithm, default="auto"
         ``"auto"`` or an algorithm of `dualgap.solve`. scikit-learn's names ``"svd"``,
-        ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"lbfgs"`` are taken for
-        ``"auto"``; ``"saga"`` is our SAGA.
+        ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"saga"``, ``"lbfgs"`` are taken
+        for ``"auto"``; our SAGA is ``"dualgap-saga"``.
     positive : bool, default=False
         True is refused.
     random_state : int, RandomState instance or None, default=None
@@ -145,6 +145,9 @@ class Ridge(SquaredLossRegressor):
         Share of the rows to hold back.
     n_iter_no_change : int, default=5
         Checks without improvement before an early stop.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -196,6 +199,7 @@ class Ridge(SquaredLossRegressor):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
+        keep_run: bool = False,
     ) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -210,6 +214,7 @@ class Ridge(SquaredLossRegressor):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.keep_run = keep_run
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
@@ -300,6 +305,9 @@ class ElasticNet(SquaredLossRegressor):
         Share of the rows to hold back.
     n_iter_no_change : int, default=5
         Checks without improvement before an early stop.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -347,6 +355,7 @@ class ElasticNet(SquaredLossRegressor):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
+        keep_run: bool = False,
     ) -> None:
         self.alpha = alpha
         self.l1_ratio = l1_ratio
@@ -364,6 +373,7 @@ class ElasticNet(SquaredLossRegressor):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.keep_run = keep_run
 
     @with_callbacks
     def fit(
@@ -424,7 +434,7 @@ class Lasso(ElasticNet):
     alpha : float, default=1.0
         Strength of the penalty, >= 0.
     fit_intercept, precompute, copy_X, max_iter, tol, warm_start, positive, random_state, \
-selection, solver, verbose, early_stopping, validation_fraction, n_iter_no_change
+selection, solver, verbose, early_stopping, validation_fraction, n_iter_no_change, keep_run
         As in `ElasticNet`.
 
     Attributes
@@ -452,6 +462,7 @@ dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
+        keep_run: bool = False,
     ) -> None:
         super().__init__(
             alpha=alpha,
@@ -470,4 +481,5 @@ dual_coef_, status_, trace_, n_features_in_, feature_names_in_
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
+            keep_run=keep_run,
         )

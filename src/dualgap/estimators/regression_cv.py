@@ -67,6 +67,9 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         Seed of randomised solvers.
     solver : str or dualgap algorithm, default="auto"
         ``"auto"`` or an algorithm of `dualgap.solve`.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -105,6 +108,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         random_state: Any = None,
         selection: str = "cyclic",
         solver: Any = "auto",
+        keep_run: bool = False,
     ) -> None:
         self.l1_ratio = l1_ratio
         self.eps = eps
@@ -121,6 +125,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         self.random_state = random_state
         self.selection = selection
         self.solver = solver
+        self.keep_run = keep_run
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> ElasticNetCV:
         """Choose the strength by cross-validation and fit.
@@ -250,7 +255,7 @@ class LassoCV(ElasticNetCV):
     Parameters
     ----------
     eps, alphas, fit_intercept, precompute, max_iter, tol, copy_X, cv, verbose, n_jobs, positive, \
-random_state, selection, solver
+random_state, selection, solver, keep_run
         As in `ElasticNetCV`.
 
     Attributes
@@ -277,6 +282,7 @@ certificates_, dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         random_state: Any = None,
         selection: str = "cyclic",
         solver: Any = "auto",
+        keep_run: bool = False,
     ) -> None:
         self.eps = eps
         self.alphas = alphas
@@ -292,6 +298,7 @@ certificates_, dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         self.random_state = random_state
         self.selection = selection
         self.solver = solver
+        self.keep_run = keep_run
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LassoCV:
         """Choose the strength by cross-validation and fit.

@@ -70,6 +70,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         How many folds to work on at a time, as in joblib.
     verbose : int, default=0
         Show a live line for the last fit.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -106,6 +109,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
+        keep_run: bool = False,
     ) -> None:
         self.alphas = alphas
         self.fit_intercept = fit_intercept
@@ -120,6 +124,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.keep_run = keep_run
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> RidgeCV:
         """Choose the strength by cross-validation and fit.

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, tasks_of
+from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, dense_rows, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
 from dualgap.estimators._linear import LinearClassifier
@@ -71,6 +71,9 @@ class LinearSVC(LinearClassifier, Certified):
         Share of the rows to hold back.
     n_iter_no_change : int, default=5
         Checks without improvement before an early stop.
+    keep_run : bool, default=False
+        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
+        what a warm start goes on from exactly; else it has predictions and certificate.
 
     Attributes
     ----------
@@ -118,6 +121,7 @@ class LinearSVC(LinearClassifier, Certified):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
+        keep_run: bool = False,
     ) -> None:
         self.penalty = penalty
         self.loss = loss
@@ -136,6 +140,7 @@ class LinearSVC(LinearClassifier, Certified):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
+        self.keep_run = keep_run
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -245,6 +250,14 @@ class LinearSVC(LinearClassifier, Certified):
         if not self.fit_intercept:
             return np.asarray(x, dtype), np.zeros(len(points), dtype)
         return np.asarray(x[:, :-1], dtype), np.asarray(self.intercept_scaling * x[:, -1], dtype)
+
+    def _last_point(self, part: int) -> Array | None:
+        """The intercept is a coefficient; with two classes part 1 is the only one."""
+        point = super()._last_point(0 if len(dense_rows(self.coef_)) == 1 else part)
+        if point is None or not self.fit_intercept:
+            return point
+        point[-1] /= self.intercept_scaling
+        return np.append(point, 0.0)
 
     def __sklearn_tags__(self) -> Any:
         """Sparse data are welcome."""

@@ -13,11 +13,16 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array, Data
+from dualgap.adaptation import Rule
+from dualgap.algorithms import Algorithm
 from dualgap.certificate import Certificate
+from dualgap.losses import Loss
 from dualgap.paths._grid import lambda_grid, largest_lambda
 from dualgap.paths._walk import Point, joined, walk
+from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
 from dualgap.status import Status
+from dualgap.trace import Recorder
 
 __all__ = ["Path", "Point", "joined", "lambda_grid", "largest_lambda", "path", "walk"]
 
@@ -78,12 +83,23 @@ def path(
     lambdas: Any = 100,
     l1_ratio: float = 1.0,
     eps: float = 1e-3,
-    loss: Any = "squared",
+    loss: str | Loss = "squared",
     penalty_weights: Any = None,
     fit_intercept: bool = False,
     sample_weight: Any = None,
     offset: Any = None,
-    **options: Any,
+    algorithm: str | Algorithm = "auto",
+    adapt: str | Rule | None = None,
+    mu: float | None = None,
+    schedule: str | None = None,
+    precondition: str | Preconditioner = "auto",
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    max_time: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    callback: Recorder | None = None,
+    verbose: bool = False,
 ) -> Path:
     """Solve for many strengths lambda, with l1 = lambda l1_ratio and l2 = lambda (1 - l1_ratio).
 
@@ -101,8 +117,10 @@ def path(
         Share of the l1 penalty, in [0, 1]; 0 needs ``lambdas`` as an array.
     eps : float
         The smallest lambda over the largest, where they are not given.
-    options
-        What `Problem.solve` takes, for every point: algorithm, tol, max_passes, ...
+    algorithm, adapt, mu, schedule, precondition, tol, max_passes, max_time
+        As in `solve`, for every point.
+    random_state, n_threads, callback, verbose
+        As in `solve`, for every point.
 
     Returns
     -------
@@ -111,9 +129,22 @@ def path(
     ratio = check.real("l1_ratio", l1_ratio, low=0.0)
     if ratio > 1.0:
         raise ValueError(f"l1_ratio must be at most 1, got {ratio:g}.")
-    for name in ("x0", "y0", "state"):
-        if name in options:
-            raise ValueError(f"{name} belongs to one solve; a path chooses its own starts.")
+    options = {
+        "algorithm": algorithm,
+        "tol": tol,
+        "max_passes": max_passes,
+        "random_state": random_state,
+        **_without_defaults(
+            adapt=(adapt, None),
+            mu=(mu, None),
+            schedule=(schedule, None),
+            precondition=(precondition, "auto"),
+            max_time=(max_time, None),
+            n_threads=(n_threads, None),
+            callback=(callback, None),
+            verbose=(verbose, False),
+        ),
+    }
     problem = Problem(
         A,
         b,
@@ -137,6 +168,15 @@ def path(
         statuses=[r.status for r in results],
         passes=np.array([r.passes for r in results]),
     )
+
+
+def _without_defaults(**options: tuple[Any, Any]) -> dict[str, Any]:
+    """Those whose value is another than the default: any of them makes every point a solve."""
+
+    def given(value: Any, default: Any) -> bool:
+        return value is not default and not (isinstance(value, str) and value == default)
+
+    return {name: pair[0] for name, pair in options.items() if given(*pair)}
 
 
 def _given(lambdas: Any) -> Array:

@@ -1,0 +1,231 @@
+"""Problems in files: what `Problem.dump` writes and `Problem.load` reads.
+
+A zip archive with ``arguments.json`` and an ``.npy`` member for each array, so that numpy reads it
+as an npz, too. Nothing in it is ever executed: no pickle. Members are stored, not compressed: a
+file that came with a bug report takes no more memory than it is long.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import platform
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from dualgap._files import check_writable, replacing
+from dualgap.designs import DenseDesign, SparseDesign
+from dualgap.losses import LOSSES, Loss
+
+if TYPE_CHECKING:
+    from dualgap.problem import Problem
+
+FORMAT = "dualgap problem"
+VERSION = 1
+ARGUMENTS = "arguments.json"
+OPTIONAL = ("penalty_weights", "sample_weight", "offset")
+"""Arrays that a problem may do without."""
+SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix)}
+INDICES = (np.dtype(np.int32), np.dtype(np.int64))
+UNREADABLE = (
+    ValueError,  # JSON, text that is no UTF-8, and what `Problem` refuses
+    TypeError,
+    KeyError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    NotImplementedError,
+    EOFError,
+    MemoryError,
+    zipfile.BadZipFile,
+)
+"""What damaged or foreign files lead to."""
+
+Values = np.ndarray[Any, Any]
+
+
+# ---- writing ----
+
+
+def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
+    """Write the problem, wholly or not at all."""
+    target = Path(path)
+    check_writable("path", target)
+    if LOSSES.get(problem.loss.name) is not type(problem.loss):
+        raise TypeError(
+            f"loss={problem.loss!r} is not one of dualgap's ({', '.join(LOSSES)}); a file cannot "
+            "hold the code of another."
+        )
+    data, arrays = _matrix(problem.base)
+    arrays["b"] = problem.b
+    if (problem.penalty_weights != 1.0).any():
+        arrays["penalty_weights"] = problem.penalty_weights
+    for name in ("sample_weight", "offset"):
+        if (values := getattr(problem, name)) is not None:
+            arrays[name] = values
+    arguments = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "written_by": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in ("dualgap", "numpy", "scipy", "numba")},
+        },
+        "A": data,
+        "loss": {"name": problem.loss.name, **asdict(problem.loss)},
+        "l1": problem.l1,
+        "l2": problem.l2,
+        "fit_intercept": problem.fit_intercept,
+    }
+    with replacing(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(ARGUMENTS, json.dumps(arguments, indent=1))
+        for name, values in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+def _matrix(base: Any) -> tuple[dict[str, Any], dict[str, Values]]:
+    """How the data are stored, and their arrays as they lie in memory."""
+    if isinstance(base, SparseDesign):
+        A = base.A
+        kind = f"{A.format}_{'array' if isinstance(A, sp.sparray) else 'matrix'}"
+        parts = {"data": A.data, "indices": A.indices, "indptr": A.indptr}
+        return {"kind": kind, "shape": list(base.shape)}, parts
+    if isinstance(base, DenseDesign):
+        return {"kind": "dense"}, {"A": base.A}
+    raise TypeError(
+        f"the data of this problem are a {type(base).__name__}, which no file can hold; dump the "
+        "problem that was made from an array or a sparse matrix."
+    )
+
+
+# ---- reading ----
+
+
+def load(make: Callable[..., Problem], path: str | os.PathLike[str]) -> Problem:
+    """Read a problem; anything that is not as `dump` writes it is refused."""
+    from dualgap.datasets import DataError
+
+    source = Path(path)
+    if not source.exists():
+        raise DataError(f"path={source}: there is no such file.")
+    if not source.is_file():
+        raise DataError(f"path={source} is no file.")
+    try:
+        with zipfile.ZipFile(source) as archive:
+            members = _Members(archive, source.stat().st_size)
+            return _read(make, members)
+    except OSError as error:
+        raise DataError(f"path={source} cannot be read: {error.strerror or error}.") from None
+    except UNREADABLE as error:
+        reason = str(error) or type(error).__name__
+        if isinstance(error, KeyError):
+            reason = f"{error} is missing"
+        raise DataError(
+            f"path={source} is no dualgap problem, or a damaged one: {reason}"
+        ) from None
+
+
+class _Members:
+    """The members of an archive, none of which takes more memory than the archive is long."""
+
+    def __init__(self, archive: zipfile.ZipFile, length: int) -> None:
+        self.archive, self.length = archive, length
+        self.names = set(archive.namelist())
+
+    def read(self, name: str) -> bytearray:
+        """A member's bytes; zipfile compares their checksum."""
+        if name not in self.names:
+            raise KeyError(name)
+        info = self.archive.getinfo(name)
+        if info.flag_bits & 1:
+            raise ValueError(f"its member {name} is encrypted.")
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"its member {name} is compressed; `Problem.dump` stores members.")
+        if info.file_size > self.length:
+            raise ValueError(f"its member {name} is said to be longer than the file.")
+        out = bytearray(info.file_size)
+        member: Any  # readinto is not among what typeshed knows of it
+        with self.archive.open(info) as member:
+            if member.readinto(out) != len(out) or member.read(1):
+                raise ValueError(f"its member {name} breaks off.")
+        return out
+
+    def array(self, name: str) -> Values:
+        """An array of real numbers, in memory of its own."""
+        content = self.read(f"{name}.npy")
+        stream = io.BytesIO(content)
+        version = np.lib.format.read_magic(stream)
+        if version != (1, 0):
+            raise ValueError(f"{name} is an npy array of version {version}, not (1, 0).")
+        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+        begin = stream.tell()
+        if dtype.kind not in "fiu":
+            raise ValueError(f"{name} has dtype {dtype}, which is no real number.")
+        if dtype.itemsize * math.prod(shape) != len(content) - begin:
+            raise ValueError(f"{name} holds another number of bytes than its shape {shape} takes.")
+        values = np.frombuffer(content, dtype, offset=begin)
+        values = values.astype(dtype.newbyteorder("="), copy=False)
+        return values.reshape(shape, order="F" if by_columns else "C")
+
+
+def _read(make: Callable[..., Problem], members: _Members) -> Problem:
+    content = json.loads(members.read(ARGUMENTS).decode(), parse_constant=_refuse_constant)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{ARGUMENTS} does not say that its format is {FORMAT!r}.")
+    if content.get("format_version") != VERSION:
+        raise ValueError(
+            f"its format_version is {content.get('format_version')!r}; this dualgap reads "
+            f"{VERSION}."
+        )
+    arrays = {name: members.array(name) for name in OPTIONAL if f"{name}.npy" in members.names}
+    return make(
+        _read_matrix(content["A"], members),
+        members.array("b"),
+        loss=_read_loss(content["loss"]),
+        l1=content["l1"],
+        l2=content["l2"],
+        fit_intercept=content["fit_intercept"],
+        **arrays,
+    )
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number.")
+
+
+def _read_loss(content: dict[str, Any]) -> Loss:
+    options = dict(content)
+    name = options.pop("name")
+    if name not in LOSSES:
+        raise ValueError(f"the loss {name!r} is unknown; known are {', '.join(LOSSES)}.")
+    return LOSSES[name](**options)
+
+
+def _read_matrix(content: dict[str, Any], members: _Members) -> Any:
+    kind = content["kind"]
+    if kind == "dense":
+        return members.array("A")
+    if kind not in SPARSE:
+        raise ValueError(f"A is of the unknown kind {kind!r}.")
+    rows, columns = content["shape"]
+    if not (isinstance(rows, int) and isinstance(columns, int) and min(rows, columns) > 0):
+        raise ValueError(f"A has the shape {content['shape']}.")
+    data, indices, indptr = (members.array(name) for name in ("data", "indices", "indptr"))
+    if indices.dtype not in INDICES or indptr.dtype != indices.dtype:
+        raise ValueError(f"A has indices of dtype {indices.dtype} and indptr of {indptr.dtype}.")
+    if indptr.shape != ((rows if kind.startswith("csr") else columns) + 1,):
+        raise ValueError(f"indptr has shape {indptr.shape} and A {content['shape']}.")
+    # On arrays of their own: scipy would narrow the indices, and kernels tell them apart.
+    A = SPARSE[kind]((rows, columns), dtype=data.dtype)
+    A.data, A.indices, A.indptr = data, indices, indptr
+    A.check_format(full_check=True)
+    return A
