@@ -251,6 +251,12 @@ def _view(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:
     return out
 
 
+def trimmed(A: Any) -> Any:
+    """CSR or CSC data without what lies beyond their last entry."""
+    parts = (A.data[: A.nnz], A.indices[: A.nnz], A.indptr)
+    return _view(type(A), A.shape, parts)
+
+
 def _some_columns(A: Any, at: Places) -> Any:
     """A[:, at] of CSC data; scipy's indexing takes longer over its checks than over the copy."""
     begin = A.indptr[at]

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS
 from dualgap.estimators._classes import Labels, at_least_two, class_weights, encode
+from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
@@ -167,7 +167,7 @@ class LogisticRegressionCV(LogisticRegression):
         check.real(self, "intercept_scaling", open_low=True)
         ratios = self._ratios()
         Cs = self._grid()
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
         labels = encode(y)
         weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._data import validated
 from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._stopping import BestScore, hold_back
@@ -29,7 +29,7 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
 
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> list[Solution]:
         """Validate, solve target by target, keep what is common to all."""
-        X, y = validate_data(
+        X, y = validated(
             self,
             X,
             y,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified
+from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
@@ -146,7 +146,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         check.flags(self, "copy_X")
         check.choice(self, "selection", ("cyclic", "random"))
         ratios = self._ratios()
-        X, y = validate_data(
+        X, y = validated(
             self,
             X,
             y,

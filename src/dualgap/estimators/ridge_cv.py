@@ -9,11 +9,11 @@ import scipy.linalg
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import FLOATS, Certified
+from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
@@ -149,7 +149,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
                 if getattr(self, name):
                     raise ValueError(f"cv!=None and {name}=True are incompatible")
         alphas = strengths("alphas", self.alphas, zero=self.cv is not None)
-        X, y = validate_data(
+        X, y = validated(
             self,
             X,
             y,
