@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from dualgap import _validation as check
 from dualgap._types import Data
 from dualgap.designs._base import Design, block_rows
-from dualgap.designs._structure import check_structure
+from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.columns import Columns
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.intercept import InterceptDesign
@@ -27,6 +27,7 @@ SAFE = 1e-180
 """Sums of squares beyond this and its inverse call for a closer look."""
 
 __all__ = [
+    "LARGEST_SIDE",
     "Columns",
     "DenseDesign",
     "Design",
