@@ -79,6 +79,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     """
 
     early_stopping = False  # part of the checks that all estimators share
+    least_iterations = 0
 
     def __init__(
         self,
@@ -144,7 +145,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             tell=self._tell(tasks),
             place=self._last_place(base, identity),
         )
-        status = search.run(self.max_iter)
+        status = search.run(DEFAULT_PASSES if self.max_iter is None else self.max_iter)
         if self.warm_start:
             self._memory[0] = (identity, search.settled())
         best = search.best_as(X.dtype)

@@ -119,6 +119,8 @@ class LogisticRegression(LinearClassifier, Certified):
     (3, 4)
     """
 
+    least_iterations = 0
+
     def __init__(
         self,
         penalty: Any = "deprecated",

@@ -18,6 +18,7 @@ from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    folds_of,
     for_rows,
     in_parallel,
     refuse_metadata,
@@ -38,6 +39,7 @@ from dualgap.estimators.logistic import (
     penalises_intercept,
 )
 from dualgap.estimators.regression_cv import strengths
+from dualgap.paths import MOST_POINTS
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -175,7 +177,7 @@ class LogisticRegressionCV(LogisticRegression):
         by_class = class_weights(self.class_weight, labels, y, weights)
         routed = split_params(self, sample_weight, params)
         splits = {} if routed is None else routed.splitter.split
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **splits))
+        folds = folds_of(self, X, y, splits, classifier=True)
         scored: dict[str, Any] = {} if routed is None else routed.scorer.score
         if routed is None and weights is not None:
             scored = {"sample_weight": weights}
@@ -221,8 +223,7 @@ class LogisticRegressionCV(LogisticRegression):
                 )
             return [0.0]
         ratios = list(np.atleast_1d(self.l1_ratios))
-        good = all(isinstance(r, numbers.Real) and 0.0 <= float(r) <= 1.0 for r in ratios)
-        if not ratios or not good:
+        if not ratios or not all(check.is_between(r, 0.0, 1.0) for r in ratios):
             raise ValueError(
                 "l1_ratios must be an array-like of numbers between 0 and 1; got "
                 f"(l1_ratios={self.l1_ratios!r})"
@@ -231,7 +232,7 @@ class LogisticRegressionCV(LogisticRegression):
 
     def _grid(self) -> Array:
         if isinstance(self.Cs, numbers.Integral) and not isinstance(self.Cs, bool):
-            return np.logspace(-4, 4, check.integer(self, "Cs", low=1))
+            return np.logspace(-4, 4, check.integer(self, "Cs", low=1, high=MOST_POINTS))
         return strengths("Cs", self.Cs, zero=False)
 
     # ---- the choice ----
@@ -295,7 +296,9 @@ class LogisticRegressionCV(LogisticRegression):
     # ---- scores and routing ----
 
     def _scorer(self) -> Any:
-        return get_scorer(self.scoring or "accuracy")
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise check.refuse(self, "scoring", "a str, a callable or None")
+        return get_scorer("accuracy" if self.scoring is None else self.scoring)
 
     def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:
         """The score that ``scoring`` says, on these data.

@@ -242,11 +242,13 @@ class Ridge(SquaredLossRegressor):
         if np.ndim(self.alpha) == 0:
             alphas = np.full(targets, check.real(self, "alpha"))
         else:
-            alphas = np.asarray(self.alpha, dtype=np.float64).reshape(-1)
-            if (alphas < 0).any() or not np.isfinite(alphas).all():
+            values = np.asarray(self.alpha)
+            fine = values.dtype.kind in "fiu" and np.isfinite(values).all()
+            if not fine or (values < 0).any():
                 raise check.refuse(
                     self, "alpha", "a float in the range [0.0, inf) or an array-like"
                 )
+            alphas = values.astype(np.float64).reshape(-1)
             if alphas.size not in (1, targets):
                 raise ValueError(
                     "Number of targets and number of penalties do not correspond: "
@@ -390,6 +392,7 @@ class ElasticNet(SquaredLossRegressor):
         self._check_positive()
         check.flags(self, "copy_X")
         check.choice(self, "selection", ("cyclic", "random"))
+        check.precomputed(self)
         solutions = self._fit_targets(X, y, sample_weight)
         if len(solutions) == 1:  # as scikit-learn has it
             self.coef_ = self.coef_.reshape(-1)

@@ -17,6 +17,7 @@ from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    folds_of,
     for_rows,
     in_parallel,
     refuse_metadata,
@@ -221,7 +222,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         scored: dict[str, Any],
         splits: dict[str, Any],
     ) -> None:
-        folds = list(check_cv(self.cv).split(X, y, **splits))
+        folds = folds_of(self, X, y, splits)
         data = X.tocsr() if hasattr(X, "tocsr") else X
         penalised = float(alphas.min()) > 0.0
         kind = Kind(l2_everywhere=penalised and not self.fit_intercept, penalised=penalised)

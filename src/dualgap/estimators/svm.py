@@ -98,6 +98,8 @@ class LinearSVC(LinearClassifier, Certified):
         As in scikit-learn.
     """
 
+    least_iterations = 0
+
     def __init__(
         self,
         penalty: str = "l2",
@@ -159,7 +161,9 @@ class LinearSVC(LinearClassifier, Certified):
         C = check.real(self, "C", open_low=True)
         scaling = check.real(self, "intercept_scaling", open_low=True)
         loss = self._loss()
-        if self.multi_class == "crammer_singer":
+        if not (isinstance(self.dual, str) and self.dual == "auto"):
+            check.flags(self, "dual")
+        if isinstance(self.multi_class, str) and self.multi_class == "crammer_singer":
             raise ValueError(
                 "multi_class='crammer_singer' is another objective, which LinearSVC of dualgap "
                 "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."

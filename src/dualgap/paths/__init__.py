@@ -14,12 +14,21 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._types import Array, Data
 from dualgap.certificate import Certificate
-from dualgap.paths._grid import lambda_grid, largest_lambda
-from dualgap.paths._walk import Point, joined, walk
+from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
+from dualgap.paths._walk import Point, check_options, joined, walk
 from dualgap.problem import Problem
 from dualgap.status import Status
 
-__all__ = ["Path", "Point", "joined", "lambda_grid", "largest_lambda", "path", "walk"]
+__all__ = [
+    "MOST_POINTS",
+    "Path",
+    "Point",
+    "joined",
+    "lambda_grid",
+    "largest_lambda",
+    "path",
+    "walk",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +104,12 @@ def path(
     A, b, loss, penalty_weights, fit_intercept, sample_weight, offset
         The problem, as in `Problem`.
     lambdas : int or array
-        The strengths; or how many there should be between the smallest one for which x = 0, and
-        ``eps`` times that, evenly spaced in the logarithm.
+        The strengths; or how many (at most 100 000) there should be between the smallest one for
+        which x = 0, and ``eps`` times that, evenly spaced in the logarithm.
     l1_ratio : float
         Share of the l1 penalty, in [0, 1]; 0 needs ``lambdas`` as an array.
     eps : float
-        The smallest lambda over the largest, where they are not given.
+        The smallest lambda over the largest, less than 1, where they are not given.
     options
         What `Problem.solve` takes, for every point: algorithm, tol, max_passes, ...
 
@@ -111,9 +120,12 @@ def path(
     ratio = check.real("l1_ratio", l1_ratio, low=0.0)
     if ratio > 1.0:
         raise ValueError(f"l1_ratio must be at most 1, got {ratio:g}.")
-    for name in ("x0", "y0", "state"):
+    for name in ("x0", "y0", "state", "earlier"):
         if name in options:
             raise ValueError(f"{name} belongs to one solve; a path chooses its own starts.")
+    counted = isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool)
+    check_grid(lambdas if counted else 1, eps)
+    check_options(options)
     problem = Problem(
         A,
         b,
@@ -123,10 +135,7 @@ def path(
         sample_weight=sample_weight,
         offset=offset,
     )
-    if isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool):
-        grid = lambda_grid(problem, ratio, check.integer("lambdas", lambdas), eps)
-    else:
-        grid = _given(lambdas)
+    grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
     results = list(walk(problem, [(v * ratio, v * (1.0 - ratio)) for v in grid], **options))
     return Path(
         lambdas=grid,
