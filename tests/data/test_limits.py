@@ -186,6 +186,8 @@ def test_n_features(tmp_path, value):
     path.write_text("1 1:1\n")
     with pytest.raises(ValueError, match="n_features must be an integer of at least 1"):
         load(path, n_features=value)
+    with pytest.raises(ValueError, match="n_features must be at most 4611686018427387904"):
+        load(path, n_features=10**30)
 
 
 def test_what_was_loaded_is_valid_data(tmp_path):

@@ -43,7 +43,8 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, room: Any) -> int:
-        got = int(self.source.readinto(room))  # type: ignore[attr-defined]
+        # One read at a time: what came before the end of a truncated file is not lost.
+        got = int(self.source.readinto1(room))  # type: ignore[attr-defined]
         self.count += got
         return got
 

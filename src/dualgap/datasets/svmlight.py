@@ -21,6 +21,8 @@ GROWTH = 1.25
 """Arrays grow by this factor, in place: the peak stays within it of what is kept."""
 POSTPONED = 1024
 LARGEST_INT32 = 2**31 - 1
+LARGEST_INDEX = 2**62
+"""Beyond any column."""
 
 
 def load_svmlight(
@@ -57,8 +59,8 @@ def load_svmlight(
     DataError
         Naming the file and the line.
     """
-    if n_features is not None:
-        n_features = check.integer("n_features", n_features)
+    if n_features is not None and check.integer("n_features", n_features) > LARGEST_INDEX:
+        raise ValueError(f"n_features must be at most {LARGEST_INDEX}; that many columns suffice.")
     if zero_based is not None:
         zero_based = check.flag("zero_based", zero_based)
     with open_bytes(path, max_bytes) as stream:
@@ -75,8 +77,8 @@ class _Reader:
         self.name, self.n_features, self.zero_based = name, n_features, zero_based
         self.kernel = kernel
         self.powers = decimal.powers_of_five()
-        # The largest index that may occur; 2^62 is beyond any column.
-        self.limit = 2**62 if n_features is None else n_features - bool(zero_based)
+        # The largest index that may occur.
+        self.limit = LARGEST_INDEX if n_features is None else n_features - bool(zero_based)
         self.targets, self.values = np.empty(0), np.empty(0)
         self.row_ends = np.empty(0, dtype=np.int64)
         self.indices: np.ndarray[Any, Any] = np.empty(0, dtype=np.int32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,10 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.datasets._errors import DataError, at_line, shown
-from dualgap.datasets._streams import name_of
-from dualgap.datasets._text import Line, cells_of, lines_of, number_in, numbers_in
+from dualgap.datasets._text import Line, Text, cells_of, number_in, numbers_in
 
 DELIMITERS = (",", ";", "\t")
+TOO_FEW = "one column; a target and at least one feature are needed."
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,27 +100,21 @@ def read_csv(
     """Read all columns, as in `load_csv`, of which there must be at least ``least``."""
     if header is not None:
         header = check.flag("header", header)
-    name = name_of(path)
-    lines = lines_of(path, max_bytes)
-    first = next(lines, None)
+    text = Text(path, max_bytes)
+    name, first = text.name, text.line()
     if first is None:
         raise at_line(name, 1, "the file is empty; there is no row of data.")
     delimiter = max(DELIMITERS, key=first.text.count)
-    try:
-        cells = cells_of(first.text, delimiter)
-    except csv.Error as error:
-        raise at_line(name, first.number, f"no cells can be told apart: {error}.") from None
+    cells = cells_of(first.text, delimiter)
     names = None
     if is_header(name, first, cells) if header is None else header:
         names = _distinct(name, first.number, cells)
-        first = next(lines, None)
+        first = text.line()
         if first is None:
             raise at_line(name, 1, "there is a header, and no row of data after it.")
     if len(cells) < least:
-        raise at_line(
-            name, first.number, "one column; a target and at least one feature are needed."
-        )
-    return Table(name, numbers_in(name, first, lines, delimiter, len(cells)), names)
+        raise at_line(name, first.number, TOO_FEW)
+    return Table(name, numbers_in(first, text, delimiter, len(cells)), names)
 
 
 def is_header(name: str, line: Line, cells: list[str]) -> bool:
@@ -160,27 +153,23 @@ def load_arff(path: str | Path, *, max_bytes: int | None = None) -> tuple[Array,
 
 def read_arff(path: str | Path, *, max_bytes: int | None = None) -> Table:
     """Read all columns of the data part; its names are those that ``@attribute`` gives."""
-    name = name_of(path)
-    lines = (line for line in lines_of(path, max_bytes) if not line.text.startswith("%"))
+    text = Text(path, max_bytes, comments="#%")
+    name = text.name
     names: list[str] = []
-    for line in lines:
+    while (line := text.line()) is not None and line.text.lower() != "@data":
         word = line.text.split(maxsplit=1)
-        if line.text.lower() == "@data":
-            break
         if word[0].lower() == "@attribute" and len(word) == 2:
             names.append(_attribute(word[1]))
-    else:
+    if line is None:
         raise DataError(f"{name} has no line @data; it is not an ARFF file.")
-    first = next(lines, None)
+    first = text.line()
     if first is None:
         raise DataError(f"{name} has no row after @data.")
     width = first.text.count(",") + 1
     if width < 2:
-        raise at_line(
-            name, first.number, "one column; a target and at least one feature are needed."
-        )
+        raise at_line(name, first.number, TOO_FEW)
     known = _distinct(name, 1, names) if len(names) == width else None
-    return Table(name, numbers_in(name, first, lines, ",", width), known)
+    return Table(name, numbers_in(first, text, ",", width), known)
 
 
 def _attribute(text: str) -> str:

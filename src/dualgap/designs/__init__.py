@@ -2,7 +2,8 @@
 
 What is copied: nothing, if the data are float64 or float32, dense in C or Fortran order, or CSR or
 CSC. One copy is made of integers and bools (to float64), of other sparse formats (to CSR), of
-sparse data with duplicate entries (summed) and of data frames (by their own conversion).
+sparse data with duplicate entries (summed) and of data frames (by their own conversion). The arrays
+of sparse data are looked at first: see `_structure`.
 """
 
 from __future__ import annotations
