@@ -29,6 +29,41 @@ def limit(argument: str, value: Any) -> float:
     return check.real(argument, value, low=0.0)
 
 
+MOST_THREADS = 4096
+"""More than any machine has, and few enough for the libraries' own counters."""
+
+
+def check_algorithm(algorithm: Any) -> None:
+    """A name or an algorithm."""
+    if not isinstance(algorithm, str | Algorithm):
+        raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
+
+
+def check_manners(n_threads: Any, callback: Any, verbose: Any) -> int | None:
+    """What changes nothing about the answer: who is told, what is shown, and threads, returned."""
+    threads = None if n_threads is None else check.integer("n_threads", n_threads)
+    if threads is not None and threads > MOST_THREADS:
+        raise ValueError(f"n_threads must be at most {MOST_THREADS}; leave it out for all.")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {callback!r}.")
+    check.flag("verbose", verbose)
+    return threads
+
+
+def check_earlier(problem: Problem, earlier: Any) -> None:
+    """A state of a run on data of the same shape, or None."""
+    if earlier is None:
+        return
+    if not isinstance(earlier, State):
+        raise TypeError(f"earlier must be the state of an earlier result, got {earlier!r}.")
+    rows = (problem.n, *problem.shape[1:])
+    if earlier.y.shape != rows or (earlier.change is None and earlier.x.shape != problem.shape):
+        raise ValueError(
+            f"earlier belongs to a problem with {len(earlier.y)} rows and {earlier.x.size} "
+            f"coefficients, not to {problem!r}. Pass the state of a run on the same data."
+        )
+
+
 def check_random_state(random_state: Any) -> None:
     """None, an integer >= 0 or a numpy Generator."""
     if random_state is None or isinstance(random_state, np.random.Generator):

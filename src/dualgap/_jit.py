@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -18,6 +20,7 @@ from numba.core import event
 from numba.extending import intrinsic
 
 from dualgap import _compiling
+from dualgap._kernel_cache import own_temporary_folder, remove_broken_files
 
 SOURCES = Path(__file__).parent
 
@@ -38,8 +41,12 @@ def _use_development_cache() -> None:
     """
     checkout = SOURCES.parents[1]
     if (checkout / "pyproject.toml").is_file() and not os.environ.get("NUMBA_CACHE_DIR"):
-        home = str(checkout / ".numba_cache" / sources_digest())
-        setattr(numba.config, "CACHE_DIR", home)  # noqa: B010 - made at run time, so untyped
+        _keep_kernels_in(checkout / ".numba_cache" / sources_digest())
+
+
+def _keep_kernels_in(folder: Path) -> None:
+    """Of those that are decorated from now on."""
+    setattr(numba.config, "CACHE_DIR", str(folder))  # noqa: B010 - made at run time, so untyped
 
 
 _use_development_cache()
@@ -82,26 +89,69 @@ F = TypeVar("F", bound=Callable[..., Any])
 _REORDERED = {"reassoc", "contract"}
 
 
+_SEEN: set[tuple[str, str]] = set()
+"""Folders and modules whose files were looked at."""
+_SAID: list[str] = []
+"""Where kernels are kept, if numba found no place: it is said once."""
+
+
 def kernel(function: F) -> F:
     """Compile a kernel whose sums may be reordered."""
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDERED)(
-        function
-    )
-    return cast(F, compiled)
+    return _compiled(function, fastmath=_REORDERED)
 
 
 def scalar(function: F) -> F:
     """Compile a formula of scalars, to be inlined into kernels; nothing is reordered."""
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return cast(F, compiled)
+    return _compiled(function)
 
 
 def inlined(function: F) -> F:
     """As `scalar`, and copied into every caller: for what is done once per entry of the data."""
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(
-        function
-    )
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: F, **options: Any) -> F:
+    """As numba compiles it, kept wherever that can be."""
+    options |= {"nogil": True, "error_model": "numpy"}
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # numba found no folder to write to
+        compiled = _compiled_elsewhere(function, options)
+    folder = getattr(getattr(compiled, "stats", None), "cache_path", None)
+    module = Path(function.__code__.co_filename).stem
+    if folder is not None and (folder, module) not in _SEEN:
+        _SEEN.add((folder, module))
+        remove_broken_files(Path(folder), module)
     return cast(F, compiled)
+
+
+@cache
+def _temporary_folder() -> Path | None:
+    """For these sources: others would inline other functions."""
+    return own_temporary_folder(sources_digest())
+
+
+def _compiled_elsewhere(function: F, options: dict[str, Any]) -> Any:
+    """Kept in a temporary folder, which later kernels are told of, or not at all."""
+    folder = _temporary_folder()
+    where = f"they are kept in {folder}"
+    try:
+        if folder is None:
+            raise RuntimeError("there is no such folder")
+        _keep_kernels_in(folder)
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:
+        compiled = numba.njit(**options)(function)
+        where = "they are compiled anew by every process, which takes a while"
+    if not _SAID:
+        _SAID.append(where)
+        warnings.warn(
+            "dualgap can keep its compiled kernels neither beside the package nor in the home "
+            f"folder; {where}. Set NUMBA_CACHE_DIR to a folder that can be written to.",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+    return compiled
 
 
 def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:

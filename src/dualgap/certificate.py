@@ -324,9 +324,7 @@ def _evaluation_error(problem: Problem, z: Array) -> float:
     return 4.0 * UNIT * math.sqrt(problem.inner(size, size))
 
 
-def _without_dual(
-    problem: Problem, x: Array, at: Predicted
-) -> Bound | None:
+def _without_dual(problem: Problem, x: Array, at: Predicted) -> Bound | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
     z = at.z
     loss, regularizer = problem.loss, problem.regularizer
@@ -348,9 +346,7 @@ def _without_dual(
     if loss.is_self_concordant:
         # nu^2 = g'H^-1 g, kap^2 = max a_i'H^-1 a_i; nu kap < 1 bounds P - P* (|phi'''| <= phi'').
         weights = problem.q * loss.hess(z, problem.b)
-        equations = NormalEquations(
-            problem.design, weights, everything, regularizer.l2, prove=True
-        )
+        equations = NormalEquations(problem.design, weights, everything, regularizer.l2, prove=True)
         if not equations.proved > 0.0:  # a direction left out might carry the gap
             return None
         decrement = equations.norm(gradient)

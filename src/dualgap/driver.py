@@ -184,10 +184,8 @@ def solve_problem(
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
     wanted = as_preconditioner(precondition)
     given.check_random_state(random_state)
-    if n_threads is not None:
-        n_threads = check.integer("n_threads", n_threads)
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable, got {callback!r}.")
+    n_threads = given.check_manners(n_threads, callback, verbose)
+    given.check_earlier(problem, earlier)
     before = problem.constants.passes
     with_steps = not (adapt is None and mu is None and schedule is None)
     chosen, notes = as_algorithm(algorithm, problem, with_steps=with_steps)

@@ -236,7 +236,11 @@ def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastS
     """
     if y.ndim == 2:
         found = simplex.project(problem, z, y)
-        return None if found is None else (*found[:2], _LastStep(nu=found[2], D=found[3], reach=found[2]))
+        return (
+            None
+            if found is None
+            else (*found[:2], _LastStep(nu=found[2], D=found[3], reach=found[2]))
+        )
     few = int(problem.regularizer.free.sum()) <= min(problem.n, GRAM_LIMIT)
     if problem.loss.is_quadratic or not few:
         return _move(problem, z, y, problem.free_span)

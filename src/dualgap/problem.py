@@ -20,7 +20,7 @@ from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.constants import Constants
-from dualgap.designs import Columns, Design, InterceptDesign, as_design
+from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
 from dualgap.null_model import null_model
 from dualgap.regularizers import ElasticNet
@@ -52,8 +52,9 @@ class Problem:
     loss : str or Loss
         ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
         ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
-        ``"multinomial"``: b holds classes 0, ..., K-1, and x has shape (d, K), y, z and offset
-        (n, K), the intercept (K,).
+        ``"multinomial"``: b holds classes 0, ..., K-1, each of them (see
+        `dualgap.losses.Multinomial` where not), and x has shape (d, K), y, z and offset (n, K),
+        the intercept (K,).
     l1, l2 : float
         Strengths, >= 0; both 0 is a problem without regulariser.
     penalty_weights : array of shape (d,), optional
@@ -96,6 +97,7 @@ class Problem:
         self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
+        _check_entries(self.outputs, self.n, self.d)
         self.sample_weight = _weights(sample_weight, self.n)
         """w as it was given, before q = w/W was rounded; None where rows weigh the same by default."""
         self.q = _shares(self.sample_weight, self.n)
@@ -477,6 +479,16 @@ class Problem:
 def _writable(array: Array) -> Array:
     """Compiled kernels take read-only arrays for another type, and would be compiled again."""
     return array if array.flags.writeable else array.copy()
+
+
+def _check_entries(outputs: int | None, n: int, d: int) -> None:
+    """Refuse points of more entries than the linear algebra libraries take, before any is made."""
+    entries = max(n, d + 1) * (outputs or 1)
+    if outputs is not None and entries > LARGEST_SIDE:
+        raise ValueError(
+            f"classes={outputs} with {n} rows and {d} columns make points of {entries} entries; at "
+            f"most {LARGEST_SIDE} can be handled. Use fewer classes."
+        )
 
 
 def _weights(sample_weight: Any, n: int) -> Array | None:

@@ -53,7 +53,6 @@ class Products(ABC):
     def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
         """By how much each entry of ``u`` may be off, and ``reach`` |a_j|_Q."""
 
-
     @abstractmethod
     def mean_size(self, problem: Problem, y: Array) -> float:
         """At least |sum_i q_i y_i|."""
@@ -84,7 +83,6 @@ class Plain(Products):
         share = gamma(problem.design.column_terms + 8) * length + reach
         return np.multiply.outer(problem.column_norms, share)
 
-
     def mean_size(self, problem: Problem, y: Array) -> float:
         """The sum, taken pairwise, and its rounding."""
         return abs(problem.mean(y)) + PAIRWISE * UNIT * problem.mean(np.abs(y))
@@ -112,7 +110,9 @@ class Precise(Products):
         mantissa, exponent = np.frexp(x)
         z, size = np.empty(problem.n), np.empty(problem.n)
         for at, block in problem.design.blocks(block_rows(8 * problem.size)):
-            terms = dd.two_product(np.ldexp(block, exponent), np.broadcast_to(mantissa, block.shape))
+            terms = dd.two_product(
+                np.ldexp(block, exponent), np.broadcast_to(mantissa, block.shape)
+            )
             z[at] = dd.total((terms[0].T, terms[1].T))[0]
             size[at] = np.abs(terms[0]).sum(axis=1)
         return z, size
@@ -137,7 +137,6 @@ class Precise(Products):
         steps = 64.0 + 16.0 * math.log2(problem.n + 1.0) + problem.n / 64.0
         share = steps * UNIT**2 * length + reach
         return 4.0 * UNIT * np.abs(u) + np.multiply.outer(problem.column_norms, share)
-
 
     def mean_size(self, problem: Problem, y: Array) -> float:
         """The sum, correctly rounded."""

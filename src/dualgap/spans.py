@@ -105,9 +105,7 @@ def span(
 class GramSpan(Span):
     """The span of well-conditioned columns, known from their Gram matrix."""
 
-    def __init__(
-        self, equations: NormalEquations, q: Array, D: Array | None, norms: Array
-    ) -> None:
+    def __init__(self, equations: NormalEquations, q: Array, D: Array | None, norms: Array) -> None:
         self.equations, self.q, self.D, self.norms = equations, q, D, norms
 
     @classmethod
@@ -271,7 +269,9 @@ def _groups_of_rows(F: Array, counts: Mask) -> Array | None:
     if k > F.shape[1]:
         return None
     zero = np.zeros_like(distinct.T)
-    rows = _orthonormal((np.ascontiguousarray(distinct.T), zero), distinct.T, np.ones(F.shape[1], bool))
+    rows = _orthonormal(
+        (np.ascontiguousarray(distinct.T), zero), distinct.T, np.ones(F.shape[1], bool)
+    )
     if rows is None or rows[3].size < k:
         return None
     E = np.zeros((F.shape[0], k))

@@ -123,7 +123,10 @@ def null_value(case: Case) -> float:
     wanted = np.asarray(check.b - check.o, float)
     ends = (float(wanted.min()) - 50.0, float(wanted.max()) + 50.0)
     found = scipy.optimize.minimize_scalar(
-        lambda c: float(check.primal(zero, c)), bounds=ends, method="bounded", options={"xatol": 1e-9}
+        lambda c: float(check.primal(zero, c)),
+        bounds=ends,
+        method="bounded",
+        options={"xatol": 1e-9},
     )
     return min(float(found.fun), *(float(check.primal(zero, c)) for c in (*wanted, 0.0)))
 

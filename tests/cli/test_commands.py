@@ -151,8 +151,8 @@ def test_tables(data, model):
     done = run("fit", data / "numbers.csv", "--l2", 0.1, "--fit-intercept", "--json")
     assert done.exit_code == CONVERGED
     assert run("certify", model, data / "numbers.csv").exit_code == CONVERGED
-    by_table = run("predict", model, data / "numbers.csv").output
-    assert by_table == run("predict", model, data / "no_target.csv").output
+    by_table = run("predict", model, data / "numbers.csv").stdout
+    assert by_table == run("predict", model, data / "no_target.csv").stdout
     assert len(by_table.split()) == 442
 
 
@@ -166,6 +166,9 @@ def test_predictions_to_a_file(data, model, tmp_path):
 
 
 # ---- models that are not what they say ----
+
+HUGE = 10**400
+"""An integer of 401 digits, which JSON allows and float64 does not."""
 
 
 def changed(model, tmp_path, **changes):
@@ -220,7 +223,7 @@ def test_other_data_are_not_certified(data, model, tmp_path):
     ("changes", "message"),
     [
         ({"format": "pickle"}, "is no dualgap model"),
-        ({"format_version": 2}, "format_version 2"),
+        ({"format_version": 3}, "format_version 3"),
         ({"loss": "os.system"}, "the loss is unknown"),
         ({"loss_parameter": 3.0}, "takes none"),
         ({"x": [1.0]}, "x has shape (1,), not (10,)"),
@@ -237,6 +240,30 @@ def test_other_data_are_not_certified(data, model, tmp_path):
         ({"zero_based": "no"}, "zero_based='no' must be true or false"),
         ({"labels": [1.0, 2.0]}, "do not go with the loss 'squared'"),
         ({"intercept": [1.0]}, "intercept has shape (1,)"),
+        ({"intercept": 1e308}, "intercept has largest magnitude 1e+308"),
+        ({"x": lambda x: [1e200, *x[1:]]}, "x has largest magnitude 1e+200"),
+        ({"x": lambda x: [HUGE, *x[1:]]}, "x is not an array of numbers"),
+        ({"intercept": HUGE}, "intercept is not an array of numbers"),
+        ({"l1": HUGE}, f"l1={str(HUGE)[:40]}... must be finite"),
+        ({"tol": HUGE}, f"tol={str(HUGE)[:40]}... must be finite"),
+        ({"loss": "huber", "loss_parameter": HUGE}, "loss_parameter=1000"),
+        ({"loss": "huber", "loss_parameter": [1.0]}, "loss_parameter=[1.0] is not a number"),
+        ({"format_version": HUGE}, f"format_version {str(HUGE)[:40]}..."),
+        ({"format_version": [2]}, "format_version [2]"),
+        ({"rows": HUGE}, "y has shape (442,), not (10000"),
+        ({"features": 10.5}, "features=10.5 is not an integer"),
+        ({"objective": ["squared"]}, "objective=['squared'] is no JSON object"),
+        ({"loss": ["squared"]}, "the loss is unknown"),
+        ({"loss": {"squared": 1}}, "the loss is unknown"),
+        ({"data_fingerprint": ["sha256"]}, "data_fingerprint=['sha256'] is not a string"),
+        ({"labels": [[1.0, 2.0]]}, "labels must be a list of ascending numbers"),
+        ({"feature_names": "abc"}, "feature_names is not a list of strings"),
+        ({"feature_names": [["a"]] * 10}, "feature_names is not a list of strings"),
+        ({"feature_names": ["a"] * 10}, "feature_names are not 10 different names"),
+        ({"target_name": ["y"]}, "target_name=['y'] is not a string"),
+        ({"target_column": 11}, "target_column=11 is more than 10"),
+        ({"target_column": True}, "target_column=True is not an integer"),
+        ({"fit_intercept": False}, "fit_intercept=false, and there is an intercept"),
     ],
 )
 def test_an_invalid_model_is_refused(data, model, tmp_path, changes, message):
@@ -245,6 +272,7 @@ def test_an_invalid_model_is_refused(data, model, tmp_path, changes, message):
         done = run(command, path, data / "numbers.svm")
         assert done.exit_code == BAD_INPUT
         assert done.stderr.startswith(f"dualgap: {path}") and message in done.stderr
+        assert done.stderr.count("\n") == 1 and done.stdout == ""
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", "\x00\x01", '{"format": NaN}', "[" * 100000])
@@ -289,6 +317,50 @@ def test_bad_arguments(data, arguments, message):
     assert done.exit_code == BAD_INPUT
     assert message in done.stderr
     assert done.stderr.count("\n") == 1  # one line, no traceback
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--l1", -1), "l1 must be at least 0"),
+        (("--l2", "inf"), "l2 must be finite"),
+        (("--tol", "nan"), "tol must be finite, got nan"),
+        (("--max-passes", "nan"), "max_passes must be finite"),
+        (("--max-time", -1), "max_time must be at least 0"),
+        (("--algorithm", "adam"), "algorithm='adam' is not known"),
+        (("--loss", "log"), "loss='log' is not known"),
+    ],
+)
+def test_arguments_are_looked_at_before_the_file(data, arguments, message):
+    """Of two faults the cheap one is told: reading a large file may take minutes."""
+    done = run("fit", data / "none.svm", *arguments)
+    assert done.exit_code == BAD_INPUT and message in done.stderr
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "0", "-1e-6"])
+def test_a_tolerance_that_is_none(data, model, value):
+    done = run("certify", model, data / "numbers.svm", "--tol", value)
+    assert done.exit_code == BAD_INPUT
+    assert "tol must be" in done.stderr and "got" in done.stderr
+    assert done.stderr.count("\n") == 1 and done.stdout == ""
+
+
+def test_predictions_are_of_real_and_finite_data(model, tmp_path):
+    A = np.ones((3, 10))
+    for value, words in ((np.nan, "A[1, 4] = nan"), (1e300, "A has largest magnitude 1e+300")):
+        A[1, 4] = value
+        np.savez(tmp_path / "x.npz", A=A, b=np.ones(3))
+        done = run("predict", model, tmp_path / "x.npz")
+        assert done.exit_code == BAD_INPUT and words in done.stderr and done.stdout == ""
+
+
+def test_a_file_that_is_out_of_proportion(data, model, tmp_path):
+    path = tmp_path / "wide.svm"
+    path.write_text("1 1:1\n2 1000000000:1\n")
+    done = run("fit", path, "--l2", 0.1)
+    assert done.exit_code == BAD_INPUT and "--features" in done.stderr
+    done = run("fit", path, "--l2", 0.1, "--features", 2**40)
+    assert done.exit_code == BAD_INPUT and "at most 2147483647" in done.stderr
 
 
 @pytest.mark.parametrize(

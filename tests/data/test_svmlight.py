@@ -200,9 +200,9 @@ def test_where_columns_start():
 
 
 def test_indices_are_as_narrow_as_they_can_be():
-    narrow = read(f"1 1:1\n2 {2**31 - 1}:3\n")[0]
+    narrow = read(f"1 1:1\n2 {2**31 - 1}:3\n", n_features=2**31 - 1)[0]
     assert narrow.indices.dtype == narrow.indptr.dtype == np.int32
-    wide = read(f"1 1:1\n2 {2**31 + 5}:3\n3 2:1\n")[0]
+    wide = read(f"1 1:1\n2 {2**31 + 5}:3\n3 2:1\n", n_features=2**31 + 5)[0]
     assert wide.indices.dtype == wide.indptr.dtype == np.int64
     assert wide.indices.tolist() == [0, 2**31 + 4, 1]
     assert wide.shape == (3, 2**31 + 5)

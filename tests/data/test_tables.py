@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dualgap.datasets import DataError, load, load_csv, load_npz
+from dualgap.datasets import DataError, _text, load, load_csv, load_npz
 
 
 def write(folder, text, name="table.csv"):
@@ -60,6 +60,8 @@ def test_compressed(tmp_path):
         ("1,2\n-inf,3\n", "line 2: column 1: -inf is not finite"),
         ("1,2\n3,1_0\n", "line 2: column 2: '1_0' is not a number"),
         ("1,2\n\x00\x01\n", "line 2: bytes that are no text"),
+        ("1,2\n3," + "x" * 200_000 + "\n", "line 2: column 2: 'xxxxxxxxxx"),
+        ('1,2\n3,"4\n5,6\n', "line 2: column 2:"),  # a quote that is never closed
     ],
 )
 def test_a_bad_line_is_named(tmp_path, text, message):
@@ -123,3 +125,34 @@ def test_options_of_other_formats_are_refused(tmp_path):
         load(path, format="svmligth")
     with pytest.raises(DataError, match="cannot be read from standard input"):
         load("-", format="npz")
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7, 64])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_pieces_do_not_show(tmp_path, monkeypatch, piece, end):
+    """However little is read at a time: the same numbers, and the same line is at fault."""
+    lines = ["\ufeff# größe", "", "ä,b,c", *(f"{i},{i / 7!r},-{i}e3" for i in range(20)), " # end"]
+    good = tmp_path / "good.csv"
+    good.write_bytes(end.join(lines).encode())
+    bad = tmp_path / "bad.csv"
+    bad.write_bytes(end.join([*lines, "1,2,3", "", "4,x,6", "7,8,9"]).encode())
+    A, b = load_csv(good)
+    monkeypatch.setattr(_text, "PIECE", piece)
+    C, c = load_csv(good)
+    assert A.shape == (20, 2) and A.tobytes() == C.tobytes() and b.tobytes() == c.tobytes()
+    assert load(good).feature_names == ["ä", "b"]
+    with pytest.raises(DataError, match="line 27: column 2: 'x' is not a number"):
+        load_csv(bad)
+    bad.write_bytes(end.join(lines).encode() + end.encode() + b"1,2,\xff\n")
+    with pytest.raises(DataError, match="line 25: bytes that are no text"):
+        load_csv(bad)
+
+
+def test_a_compressed_table_that_breaks_off(tmp_path):
+    path = tmp_path / "cut.csv.gz"
+    rng = np.random.default_rng(0)
+    text = "\n".join(",".join(map(repr, row)) for row in rng.standard_normal((2000, 3)).tolist())
+    path.write_bytes(gzip.compress(text.encode())[:-2000])
+    with pytest.raises(DataError, match=r"line \d+: the data break off here") as raised:
+        load_csv(path)
+    assert int(str(raised.value).split("line ")[1].split(":")[0]) > 1000

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import dualgap
 from tests.estimators.data import labels, regression
 
 X, Y, _ = regression()
 TWO, THREE = labels(2), labels(3)
+
+HUGE = 10**400
+"""An integer beyond float64."""
 
 PARAMETERS = [
     (dualgap.Ridge(alpha=-1), "'alpha' parameter of Ridge must be a float in the range"),
@@ -21,6 +24,41 @@ PARAMETERS = [
     (dualgap.Ridge(tol=-1), "'tol' parameter of Ridge"),
     (dualgap.Ridge(max_iter=-1), "'max_iter' parameter of Ridge must be an int"),
     (dualgap.Ridge(max_iter=1.5), "'max_iter' parameter of Ridge must be an int"),
+    (dualgap.Ridge(max_iter=0), r"'max_iter' parameter of Ridge must be .* \[1, inf\). Got 0"),
+    (dualgap.Lasso(max_iter=0), r"'max_iter' parameter of Lasso must be .* \[1, inf\). Got 0"),
+    (dualgap.ElasticNetCV(max_iter=0), "'max_iter' parameter of ElasticNetCV"),
+    (dualgap.RidgeCV(max_iter=0), "'max_iter' parameter of RidgeCV"),
+    (dualgap.Ridge(max_iter=HUGE), r"'max_iter' parameter of Ridge must be .* \[1, 9223372036"),
+    (dualgap.HuberRegressor(max_iter=HUGE), "'max_iter' parameter of HuberRegressor"),
+    (dualgap.Ridge(alpha=HUGE), "'alpha' parameter of Ridge"),
+    (dualgap.Ridge(alpha=["a"]), "'alpha' parameter of Ridge"),
+    (dualgap.Ridge(tol=HUGE), "'tol' parameter of Ridge"),
+    (dualgap.Ridge(verbose="loud"), "'verbose' parameter of Ridge.*Got 'loud'"),
+    (dualgap.HuberRegressor(verbose=-1), "'verbose' parameter of HuberRegressor"),
+    (dualgap.LassoCV(verbose=None), "'verbose' parameter of LassoCV"),
+    (dualgap.Ridge(random_state="x"), "'random_state' parameter of Ridge.*Got 'x'"),
+    (dualgap.Lasso(random_state=-1), "'random_state' parameter of Lasso"),
+    (dualgap.Lasso(random_state=True), "'random_state' parameter of Lasso"),
+    (dualgap.Lasso(random_state=2**32), "'random_state' parameter of Lasso"),
+    (dualgap.Ridge(solver=np.ones(2)), "solver must be a name"),
+    (dualgap.Ridge(validation_fraction=2.0), "'validation_fraction' parameter of Ridge"),
+    (dualgap.Ridge(n_iter_no_change="x"), "'n_iter_no_change' parameter of Ridge"),
+    (dualgap.Lasso(precompute="auto"), "'precompute' parameter of Lasso"),
+    (dualgap.Lasso(precompute=[1.0]), "'precompute' parameter of Lasso"),
+    (dualgap.ElasticNetCV(precompute="loud"), "'precompute' parameter of ElasticNetCV"),
+    (dualgap.LassoCV(eps=1.0), r"'eps' parameter of LassoCV must be .* \(0.0, 1.0\). Got 1.0"),
+    (dualgap.LassoCV(eps=2), "'eps' parameter of LassoCV"),
+    (dualgap.LassoCV(alphas=10**9), r"'alphas' parameter of LassoCV must be .*\[1, 100000\]"),
+    (dualgap.LassoCV(alphas=[HUGE]), "alphas == 1.*must be >= 0.0 and at most 1e\\+100"),
+    (dualgap.ElasticNetCV(l1_ratio="x"), "'l1_ratio' parameter of ElasticNetCV"),
+    (dualgap.LassoCV(n_jobs=0), "'n_jobs' parameter of LassoCV"),
+    (dualgap.LassoCV(n_jobs=2.5), "'n_jobs' parameter of LassoCV"),
+    (dualgap.RidgeCV(n_jobs=HUGE), "'n_jobs' parameter of RidgeCV"),
+    (dualgap.LassoCV(cv=1), "'cv' parameter of LassoCV.*Got 1"),
+    (dualgap.LassoCV(cv=True), "'cv' parameter of LassoCV"),
+    (dualgap.LassoCV(cv=[]), "'cv' parameter of LassoCV"),
+    (dualgap.RidgeCV(cv=[1.0]), "'cv' parameter of RidgeCV"),
+    (dualgap.RidgeCV(cv="5"), "'cv' parameter of RidgeCV"),
     (dualgap.Ridge(fit_intercept="yes"), "'fit_intercept' parameter of Ridge"),
     (dualgap.Ridge(positive=True), "does not support positive=True"),
     (dualgap.Ridge(keep_run="yes"), "'keep_run' parameter of Ridge"),
@@ -86,6 +124,15 @@ CLASSIFIERS = [
     (dualgap.LinearSVC(loss="log"), "'loss' parameter of LinearSVC"),
     (dualgap.LinearSVC(multi_class="crammer_singer"), "another objective"),
     (dualgap.LinearSVC("elasticnet"), "'penalty' parameter of LinearSVC"),
+    (dualgap.LinearSVC(dual="yes"), "'dual' parameter of LinearSVC"),
+    (dualgap.LinearSVC(multi_class=np.ones(2)), "'multi_class' parameter of LinearSVC"),
+    (dualgap.LogisticRegression(solver=np.ones(2)), "solver must be a name"),
+    (dualgap.LogisticRegression(n_jobs="all"), "'n_jobs' parameter of LogisticRegression"),
+    (dualgap.LogisticRegression(C=HUGE), "'C' parameter of LogisticRegression"),
+    (dualgap.LogisticRegressionCV(cv=b"x"), "'cv' parameter of LogisticRegressionCV"),
+    (dualgap.LogisticRegressionCV(scoring=0), "'scoring' parameter of LogisticRegressionCV"),
+    (dualgap.LogisticRegressionCV(Cs=10**9), r"'Cs' parameter .*\[1, 100000\]"),
+    (dualgap.LogisticRegressionCV(l1_ratios=[HUGE]), "numbers between 0 and 1"),
     (dualgap.LogisticRegressionCV(Cs=0), "'Cs' parameter"),
     (dualgap.LogisticRegressionCV(Cs=[0.0, 1.0]), r"Cs\[0\] == 0.0, must be > 0.0"),
     (dualgap.LogisticRegressionCV(l1_ratios=[2.0]), "numbers between 0 and 1"),
@@ -98,6 +145,20 @@ def test_classifiers(model, message):
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(X, THREE)
     assert not hasattr(model, "coef_")
+
+
+def test_what_scikit_learn_allows_is_allowed():
+    """An iterable of pairs for cv; 0 iterations, where its own range begins there."""
+    halves = [(np.arange(0, 30), np.arange(30, 60)), (np.arange(30, 60), np.arange(0, 30))]
+    for cv in (halves, iter(halves), np.array(halves)):
+        model = dualgap.RidgeCV(cv=cv).fit(X[:60], Y[:60])
+        assert model.gap_path_.shape == (1, 3, 2)
+    for model in (dualgap.LogisticRegression(max_iter=0), dualgap.LinearSVC(max_iter=0)):
+        with pytest.warns(ConvergenceWarning):
+            assert not model.fit(X, TWO).coef_.any()
+    with pytest.warns(ConvergenceWarning):
+        dualgap.HuberRegressor(max_iter=0).fit(X, Y)
+    assert dualgap.HuberRegressor(max_iter=None).fit(X, Y).status_.converged
 
 
 def test_liblinear_without_penalty():

@@ -174,6 +174,11 @@ def test_balance_of_a_chain_that_falls_apart():
         ([0, -1, 1], ("b[1] = -1", "not a class")),
         ([0, 0, 0], ("class 0 only", "classes=K")),
         ([0, 1, 100000], ("b[2] = 100000", "100001 classes", "3 are seen")),
+        # Labels 1, ..., K: class 0 would be fitted, and never seen.
+        ([1, 2, 3], ("b[2] = 3", "4 classes", "3 are seen; class 0 is not", "return_inverse")),
+        ([2, 1, 1], ("b[0] = 2", "3 classes", "class 0 is not", "Multinomial(classes=3)")),
+        ([1, 1, 1], ("b[0] = 1", "2 classes", "1 are seen; class 0 is not")),
+        ([0, 3, 1], ("b[1] = 3", "4 classes", "3 are seen; class 2 is not")),
     ],
 )
 def test_bad_labels(b, words):
@@ -196,6 +201,39 @@ def test_labels_and_classes():
     for bad in (2.5, True, "3"):
         with pytest.raises(TypeError, match="integer"):
             Multinomial(classes=bad)
+    for bad in (10**9, 10**400):
+        with pytest.raises(ValueError, match=r"classes must be at most 1000000, got 1.*Number the"):
+            Multinomial(classes=bad)
+
+
+def test_a_class_that_is_not_seen_may_be_said_to_exist():
+    """At the optimum l2 x_0 = -(mean of p_i0 a_i): class 0 has coefficients, as there is l2."""
+    A, b = classes()
+    result = dualgap.solve(A, b + 1, loss=Multinomial(classes=4), l2=0.1, tol=1e-12)
+    assert result.status.converged and result.x.shape == (4, 4)
+    p = np.exp(A @ result.x)[:, 0] / np.exp(A @ result.x).sum(axis=1)
+    assert 0.1 * result.x[:, 0] == pytest.approx(-(p @ A) / 60, abs=1e-5)
+
+
+def test_every_caller_is_told_of_a_class_that_is_not_seen():
+    A, b = classes()
+    for call in (
+        lambda: dualgap.solve(A, b + 1, loss="multinomial", l2=0.1),
+        lambda: dualgap.certify(A, b + 1, np.zeros((4, 4)), loss="multinomial", l2=0.1),
+        lambda: dualgap.path(A, b + 1, loss="multinomial", lambdas=3),
+        lambda: dualgap.Problem(A, b, loss="multinomial", l2=0.1).replace(b=b + 1),
+    ):
+        with pytest.raises(ValueError, match="class 0 is not"):
+            call()
+    model = dualgap.LogisticRegression().fit(A, b + 1)  # which maps labels, and says which
+    assert model.classes_.tolist() == [1, 2, 3] and model.coef_.shape == (3, 4)
+
+
+def test_points_of_more_entries_than_can_be_handled():
+    """The data are small; y would have a row of a million entries for each of theirs."""
+    A = np.ones((3000, 2))
+    with pytest.raises(ValueError, match=r"classes=1000000 with 3000 rows and 2 columns"):
+        dualgap.Problem(A, np.zeros(3000), loss=Multinomial(classes=10**6), l2=0.1)
 
 
 def test_shapes_are_checked():

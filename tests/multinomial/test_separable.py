@@ -6,6 +6,7 @@ from scipy.optimize import linprog
 
 import dualgap
 from dualgap import Status
+from dualgap.losses import Multinomial
 
 
 def is_separable(A, b, K):
@@ -40,7 +41,7 @@ def test_classes_that_overlap_are_never_called_separable(algorithm, fit_intercep
         A[0, 0], b[0] = 1.0, K - 1
         x0 = 1e9 * np.ones((d, K)) if seed % 3 == 0 else None  # the same for all classes
         result = dualgap.solve(
-            A, b, loss="multinomial", fit_intercept=fit_intercept, algorithm=algorithm,
+            A, b, loss=Multinomial(classes=K), fit_intercept=fit_intercept, algorithm=algorithm,
             offset=10.0 * rng.standard_normal((n, K)) if shifted else None, x0=x0,
             tol=1e-8, max_passes=60,
         )  # fmt: skip

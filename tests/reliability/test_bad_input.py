@@ -382,6 +382,23 @@ def test_callback_that_cannot_be_called(value):
     refused(lambda: dualgap.solve(A, B, callback=value), *words, error=TypeError)
 
 
+def test_more_threads_than_any_machine_has():
+    refused(lambda: dualgap.solve(A, B, n_threads=10**400), "n_threads must be at most 4096")
+
+
+@pytest.mark.parametrize("value", ["loud", 1, 0, None, np.array([True, False])], ids=repr)
+def test_verbose(value):
+    words = ("verbose must be True or False", repr(value))
+    refused(lambda: dualgap.solve(A, B, verbose=value), *words, error=TypeError)
+    refused(lambda: dualgap.path(A, B, verbose=value), *words, error=TypeError)
+
+
+@pytest.mark.parametrize("value", [1, "newton", True, {}, np.ones(3)], ids=repr)
+def test_what_is_not_an_earlier_state(value):
+    words = ("earlier must be the state of an earlier result", repr(value))
+    refused(lambda: dualgap.solve(A, B, earlier=value), *words, error=TypeError)
+
+
 @pytest.mark.parametrize("value", [1, "yes", None])
 def test_fit_intercept(value):
     words = ("fit_intercept must be True or False", repr(value))
@@ -480,6 +497,14 @@ def test_what_is_not_a_state(what):
     refused(lambda: dualgap.solve(A, B, state=what), *words, error=TypeError)
 
 
+def test_an_earlier_state_is_of_the_same_data(earlier):
+    for other in ((A[:5], B[:5]), (A[:, :2], B)):
+        words = ("earlier belongs to a problem with 12 rows and 3 coefficients", "the same data")
+        refused(lambda other=other: dualgap.solve(*other, l2=0.1, earlier=earlier.state), *words)
+    refused(lambda: dualgap.solve(A, B, earlier=earlier), "earlier must be", error=TypeError)
+    assert dualgap.solve(A, B, l2=0.3, earlier=earlier.state).status.converged
+
+
 def test_a_result_is_not_a_state(earlier):
     refused(lambda: dualgap.solve(A, B, state=earlier), "state must be", "Result", error=TypeError)
 
@@ -523,3 +548,41 @@ def test_a_rule_by_name_inside_an_algorithm():
 def test_an_unknown_schedule_inside_an_algorithm():
     words = ("schedule='theorm'", "'theorem'")
     refused(lambda: dualgap.solve(A, B, algorithm=AdaBPD(schedule="theorm")), *words)
+
+
+# ---- paths ----
+
+
+@pytest.mark.parametrize("value", [1, 1.0, 2, 1e300])
+def test_the_smallest_strength_is_less_than_the_largest(value):
+    words = ("eps must be less than 1", f"got {value:g}", "the smallest lambda over the largest")
+    refused(lambda: dualgap.path(A, B, eps=value), *words, error=ValueError)
+    refused(lambda: dualgap.path(A, B, eps=value, lambdas=[1.0]), *words, error=ValueError)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"eps": 0}, ("eps must be more than 0",)),
+        ({"eps": np.nan}, ("eps must be finite",)),
+        ({"eps": "small"}, ("eps must be a real number", "'small'")),
+        ({"lambdas": 0}, ("lambdas must be an integer of at least 1", "got 0")),
+        ({"lambdas": 10**9}, ("lambdas must be at most 100000 points",)),
+        ({"lambdas": 10**400}, ("lambdas must be at most 100000 points",)),
+        ({"lambdas": []}, ("lambdas must be",)),
+        ({"lambdas": [1.0, -1.0]}, ("lambdas[1] = -1",)),
+        ({"l1_ratio": 2}, ("l1_ratio must be at most 1", "got 2")),
+        ({"tol": np.nan}, ("tol must be finite",)),
+        ({"max_passes": -1}, ("max_passes must be at least 0",)),
+        ({"random_state": "x"}, ("random_state must be",)),
+        ({"n_threads": 0}, ("n_threads must be",)),
+        ({"callback": 3}, ("callback must be callable",)),
+        ({"algorithm": np.ones(2)}, ("algorithm must be a name",)),
+        ({"earlier": 1}, ("earlier",)),
+        ({"state": 1}, ("state",)),
+    ],
+    ids=str,
+)
+def test_arguments_of_a_path(options, words):
+    """Before the largest strength is looked for, which takes a pass over the data."""
+    refused(lambda: dualgap.path(A, B, **options), *words)

@@ -7,11 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
-import numpy as np
 import typer
 
 import dualgap
+from dualgap import _validation as check
+from dualgap._arguments import limit
 from dualgap._files import check_writable, replacing
+from dualgap._names import lookup
+from dualgap.algorithms import ALGORITHMS
+from dualgap.cli.columns import Reading, load_for
 from dualgap.cli.manners import (
     CONVERGED,
     NOT_CONVERGED,
@@ -30,7 +34,6 @@ from dualgap.cli.model import (
     make_model,
 )
 from dualgap.datasets import Dataset, load
-from dualgap.datasets.loading import format_of
 
 app = typer.Typer(
     name="dualgap",
@@ -58,6 +61,23 @@ Format = Annotated[
 ]
 Target = Annotated[
     str | None, typer.Option(help="CSV: name or number of the target's column; the last one.")
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="CSV: whether the first line names the columns; by default if it is not numbers.",
+    ),
+]
+ByPosition = Annotated[
+    bool,
+    typer.Option("--by-position", help="Take columns by their place, whatever they are called."),
+]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        help="Bytes that a compressed file may hold; 64 MiB, or 100 times its size.", min=1
+    ),
 ]
 DataFolder = Annotated[
     Path | None,
@@ -112,9 +132,11 @@ def fit(
     ] = None,
     format: Format = None,
     target: Target = None,
+    header: Header = None,
     features: Annotated[
         int | None, typer.Option(help="svmlight: number of columns.", min=1)
     ] = None,
+    max_bytes: MaxBytes = None,
     data_folder: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -125,8 +147,16 @@ def fit(
         if as_json and str(out) == STDOUT:
             raise ValueError("--json and --out - both want standard output; name a file.")
         chosen = make_loss(loss, loss_parameter)
+        _check_numbers(l1, l2, tol, max_passes, max_time)
+        lookup("algorithm", algorithm, dict.fromkeys(("auto", *ALGORITHMS)))
         data = load(
-            file, format=format, target=target, n_features=features, data_folder=data_folder
+            file,
+            format=format,
+            target=target,
+            header=header,
+            n_features=features,
+            max_bytes=max_bytes,
+            data_folder=data_folder,
         )
         labels = labels_of(chosen, data.b)
         problem = dualgap.Problem(
@@ -161,6 +191,18 @@ def fit(
     raise typer.Exit(CONVERGED if result.status.converged else NOT_CONVERGED)
 
 
+def _check_numbers(
+    l1: float, l2: float, tol: float, max_passes: float, max_time: float | None
+) -> None:
+    """Before a file is read, which may take long; the solver checks them, too."""
+    check.real("l1", l1, low=0.0)
+    check.real("l2", l2, low=0.0)
+    check.real("tol", tol, low=0.0, strict=True)
+    limit("max_passes", max_passes)
+    if max_time is not None:
+        limit("max_time", max_time)
+
+
 def _formula(model: Model) -> str:
     terms = [f"(1/n) sum_i phi(a_i'x{' + c' if model.fit_intercept else ''}; b_i)"]
     terms += [f"{model.l1:g} |x|_1"] if model.l1 else []
@@ -188,16 +230,6 @@ def _fit_fields(
     }
 
 
-def _load_for(
-    model: Model, file: str, format: str | None, target: str | None, data_folder: Path | None
-) -> Dataset:
-    """The file, read as the one that the model was fitted on."""
-    given: dict[str, Any] = {"format": format, "target": target, "data_folder": data_folder}
-    if format_of(file, format) == "svmlight":
-        given |= {"n_features": model.n_features, "zero_based": model.zero_based}
-    return load(file, **given)
-
-
 @app.command()
 def predict(
     model_file: ModelFile,
@@ -210,6 +242,9 @@ def predict(
     ] = False,
     format: Format = None,
     target: Target = None,
+    header: Header = None,
+    by_position: ByPosition = False,
+    max_bytes: MaxBytes = None,
     data_folder: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -218,16 +253,11 @@ def predict(
         if out is not None and str(out) != STDOUT:
             check_writable("--out", out)
         model = load_model(model_file)
-        data = _load_for(model, file, format, target, data_folder)
-        A = data.A
-        if A.shape[1] == model.n_features - 1 and isinstance(A, np.ndarray) and target is None:
-            A = np.column_stack((A, data.b))  # a table without a target
-        if A.shape[1] != model.n_features:
-            raise ValueError(
-                f"{data.source} has {A.shape[1]} columns of data; the model takes "
-                f"{model.n_features}."
-            )
-        values = (model.scores(A) if scores else model.predict(A)).tolist()
+        how = Reading(format, target, header, by_position, max_bytes, data_folder)
+        data = load_for(model, file, how)
+        for note in data.notes:
+            say(note)
+        values = (model.scores(data.A) if scores else model.predict(data.A)).tolist()
         if out is None or str(out) == STDOUT:
             _write_predictions(sys.stdout, values, as_json)
         else:
@@ -257,14 +287,24 @@ def certify(
     ] = None,
     format: Format = None,
     target: Target = None,
+    header: Header = None,
+    by_position: ByPosition = False,
+    max_bytes: MaxBytes = None,
     data_folder: DataFolder = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a saved model against data from scratch; exit 0 only if its gap is within tol."""
     with command():
+        if tol is not None:
+            tol = check.real("tol", tol, low=0.0, strict=True)
         model = load_model(model_file)
-        data = _load_for(model, file, format, target, data_folder)
-        if data.A.shape != (len(model.y), model.n_features):
+        how = Reading(format, target, header, by_position, max_bytes, data_folder)
+        data = load_for(model, file, how)
+        if data.b is None:
+            raise ValueError(f"{data.source} has no target, and a certificate needs one.")
+        for note in data.notes:
+            say(note)
+        if data.A.shape[0] != len(model.y):
             n, d = data.A.shape
             raise ValueError(
                 f"{data.source} has {n} rows and {d} columns; {model_file} is of "
@@ -274,20 +314,20 @@ def certify(
         certificate = dualgap.certify(
             data.A, b, model.x, model.y, intercept=model.intercept, **model.objective
         )
-        limit = model.tol if tol is None else tol
-        within = certificate.certified and certificate.relative_gap <= limit
+        most = model.tol if tol is None else tol
+        within = certificate.certified and certificate.relative_gap <= most
         same = fingerprint(data.A, data.b) == model.fingerprint
         if as_json:
             fields = {
                 "within_tol": within,
-                "tol": limit,
+                "tol": most,
                 "same_data": same,
                 "certificate": certificate_fields(certificate),
             }
             print(to_json(fields))
         else:
             print(f"min {_formula(model)}\n{certificate}")
-            print(f"{'within' if within else 'NOT within'} the tolerance {limit:g}")
+            print(f"{'within' if within else 'NOT within'} the tolerance {most:g}")
         if not same:
             say(f"{data.source} does not hold the data that {model_file} was fitted on")
     raise typer.Exit(CONVERGED if within else NOT_CONVERGED)

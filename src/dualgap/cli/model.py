@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,18 @@ import numpy as np
 import scipy.sparse as sp
 
 import dualgap
+from dualgap import _validation as check
 from dualgap._files import replacing
 from dualgap._types import Array
 from dualgap.cli.manners import to_json
 from dualgap.datasets import Dataset
+from dualgap.designs import as_design
 from dualgap.losses import LOSSES, Loss, Multinomial
 from dualgap.losses._base import MarginLoss
 
-FORMAT, VERSION = "dualgap model", 1
+FORMAT, VERSION = "dualgap model", 2
+READABLE = (1, VERSION)
+"""Version 1 had no names of columns."""
 OBJECTIVE = "(1/n) sum_i phi(a_i'x + c; b_i) + l1 |x|_1 + (l2/2) |x|^2"
 
 
@@ -37,6 +40,12 @@ class Model:
     """What stands for -1, +1 (or 0, ..., K-1); None for a regression."""
     zero_based: bool | None
     """Whether the fitted svmlight file counted columns from 0; None if it was none."""
+    feature_names: list[str] | None
+    """Of the columns of the fitted table, in the order of x; None if it had none."""
+    target_name: str | None
+    """Of the column that was the target."""
+    target_column: int | None
+    """Its number in the fitted table; None if that was none."""
     fingerprint: str
     """Of the data: to tell other data, not to prove anything."""
     x: Array
@@ -70,8 +79,8 @@ class Model:
         }
 
     def scores(self, A: Any) -> Array:
-        """A x + c."""
-        return np.asarray(A @ self.x + self.intercept)
+        """A x + c; data that are not real and finite are refused."""
+        return np.asarray(as_design(A).matvec(self.x) + self.intercept)
 
     def predict(self, A: Any) -> Array:
         """Predicted targets: scores, or labels."""
@@ -94,6 +103,9 @@ class Model:
             "features": self.n_features,
             "labels": self.labels,
             "zero_based": self.zero_based,
+            "feature_names": self.feature_names,
+            "target_name": self.target_name,
+            "target_column": self.target_column,
             "data_fingerprint": self.fingerprint,
         }
         if result is not None:
@@ -194,6 +206,9 @@ def make_model(
         tol=tol,
         labels=labels,
         zero_based=data.zero_based,
+        feature_names=data.feature_names,
+        target_name=data.target_name,
+        target_column=data.target_column,
         fingerprint=fingerprint(data.A, data.b),
         x=result.x,
         intercept=result.intercept,
@@ -213,11 +228,14 @@ def load_model(path: Path) -> Model:
         raise ValueError(f"{path} is no dualgap model: {error}") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{path} is no dualgap model.")
-    if content.get("format_version") != VERSION:
+    version = content.get("format_version")
+    if isinstance(version, bool) or version not in READABLE:
         raise ValueError(
-            f"{path} has format_version {content.get('format_version')!r}; this dualgap reads "
-            f"{VERSION}."
+            f"{path} has format_version {_short(version)}; this dualgap reads "
+            f"{' and '.join(map(str, READABLE))}."
         )
+    if version == 1:
+        content |= dict.fromkeys(("feature_names", "target_name", "target_column"))
     try:
         return _checked(content)
     except KeyError as error:
@@ -232,14 +250,20 @@ def _refuse_constant(name: str) -> float:
 
 def _checked(content: dict[str, Any]) -> Model:
     objective = content["objective"]
-    if not isinstance(objective, dict) or objective["loss"] not in LOSSES:
+    if not isinstance(objective, dict):
+        raise ValueError(f"objective={_short(objective)} is no JSON object")
+    name, parameter = objective["loss"], objective["loss_parameter"]
+    if not isinstance(name, str) or name not in LOSSES:
         raise ValueError(f"the loss is unknown; known are {', '.join(LOSSES)}")
-    loss = make_loss(objective["loss"], objective["loss_parameter"])
+    loss = make_loss(name, None if parameter is None else _real("loss_parameter", parameter))
     labels = content["labels"]
     if labels is not None:
-        labels = _array("labels", labels).tolist()
-        if sorted(set(labels)) != labels or (len(labels) != 2 and not loss.is_vector):
-            raise ValueError("labels must ascend, and be two but for the loss multinomial")
+        coded = _array("labels", labels)
+        labels = coded.tolist()
+        if coded.ndim != 1 or sorted(set(labels)) != labels:
+            raise ValueError("labels must be a list of ascending numbers")
+        if len(labels) != 2 and not loss.is_vector:
+            raise ValueError("labels must be two but for the loss multinomial")
     if takes_labels(loss) != (labels is not None):
         raise ValueError(f"labels={labels} do not go with the loss {loss.name!r}")
     x, y = _array("x", content["x"]), _array("y", content["y"])
@@ -248,26 +272,44 @@ def _checked(content: dict[str, Any]) -> Model:
     tail: tuple[int, ...] = ()
     if loss.is_vector and labels is not None:
         loss, tail = Multinomial(classes=len(labels)), (len(labels),)
+    rows = _whole("rows", content["rows"], 1)
+    features = _whole("features", content["features"], 1)
     for name, array, shape in (
-        ("x", x, (content["features"], *tail)),
-        ("y", y, (content["rows"], *tail)),
+        ("x", x, (features, *tail)),
+        ("y", y, (rows, *tail)),
         ("intercept", intercept, tail),
     ):
         if array.shape != shape:
-            raise ValueError(f"{name} has shape {array.shape}, not {shape}")
+            raise ValueError(f"{name} has shape {array.shape}, not {_short(shape)}")
+    free = _flag("fit_intercept", objective["fit_intercept"])
+    if intercept.any() and not free:
+        raise ValueError("fit_intercept=false, and there is an intercept")
+    target, column = content["target_name"], content["target_column"]
     return Model(
         loss=loss,
         l1=_real("l1", objective["l1"], 0.0),
         l2=_real("l2", objective["l2"], 0.0),
-        fit_intercept=_flag("fit_intercept", objective["fit_intercept"]),
+        fit_intercept=free,
         tol=_real("tol", content["tol"], 0.0),
         labels=labels,
         zero_based=None if based is None else _flag("zero_based", based),
-        fingerprint=str(content["data_fingerprint"]),
+        feature_names=_names(content["feature_names"], features),
+        target_name=None if target is None else _string("target_name", target),
+        target_column=None if column is None else _whole("target_column", column, 0, features),
+        fingerprint=_string("data_fingerprint", content["data_fingerprint"]),
         x=x,
         intercept=intercept if tail else float(intercept),
         y=y,
     )
+
+
+def _short(value: Any) -> str:
+    """A value as a message can show it."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of too many digits
+        return "an integer of thousands of digits"
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def _array(name: str, values: Any) -> Array:
@@ -279,18 +321,47 @@ def _array(name: str, values: Any) -> Array:
         raise ValueError(f"{name} is not an array of numbers")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} is not finite")
+    # Beyond this predictions could overflow; no fit gives such numbers.
+    check.scale(name, float(np.abs(array.astype(float)).max(initial=0.0)), smallest=0.0)
     return array.astype(float)
 
 
-def _real(name: str, value: Any, low: float) -> float:
+def _real(name: str, value: Any, low: float = -check.LARGEST) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name}={value!r} is not a number")
-    if not (math.isfinite(value) and value >= low):
-        raise ValueError(f"{name}={value!r} must be finite and at least {low:g}")
+        raise ValueError(f"{name}={_short(value)} is not a number")
+    if not low <= value <= check.LARGEST:  # an integer of any length can be compared
+        raise ValueError(
+            f"{name}={_short(value)} must be finite and at least {low:g}, at most {check.LARGEST:g}"
+        )
     return float(value)
+
+
+def _whole(name: str, value: Any, low: int, high: int | None = None) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise ValueError(f"{name}={_short(value)} is not an integer of at least {low}")
+    if high is not None and value > high:
+        raise ValueError(f"{name}={_short(value)} is more than {high}")
+    return value
 
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"{name}={value!r} must be true or false")
+        raise ValueError(f"{name}={_short(value)} must be true or false")
     return value
+
+
+def _string(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}={_short(value)} is not a string")
+    return value
+
+
+def _names(values: Any, count: int) -> list[str] | None:
+    """A name for every column, no two alike."""
+    if values is None:
+        return None
+    if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
+        raise ValueError("feature_names is not a list of strings")
+    if len(set(values)) != count or len(values) != count:
+        raise ValueError(f"feature_names are not {count} different names")
+    return values

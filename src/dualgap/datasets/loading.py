@@ -17,8 +17,9 @@ from dualgap.datasets._download import cache_folder, check_digest, download, sid
 from dualgap.datasets._errors import DataError
 from dualgap.datasets._registry import NAMED_SETS, NamedSet
 from dualgap.datasets._streams import STDIN, name_of
+from dualgap.datasets.archives import load_npz
 from dualgap.datasets.svmlight import load_svmlight
-from dualgap.datasets.tables import load_arff, load_csv, load_npz
+from dualgap.datasets.tables import Table, load_arff, read_arff, read_csv
 
 COMPRESSIONS = ("", ".xz", ".bz2", ".gz")
 FORMATS = {
@@ -46,6 +47,12 @@ class Dataset:
         The file it was read from.
     zero_based : bool or None
         Whether an svmlight file counts columns from 0; None for other files.
+    feature_names : list of str or None
+        The names of the columns of A, where the file has them.
+    target_name : str or None
+        The name of the target's column.
+    target_column : int or None
+        Its number in a table; None for other files.
     """
 
     A: Any
@@ -53,6 +60,9 @@ class Dataset:
     name: str
     source: str
     zero_based: bool | None = None
+    feature_names: list[str] | None = None
+    target_name: str | None = None
+    target_column: int | None = None
 
     def __iter__(self) -> Iterator[Any]:
         """A, then b."""
@@ -73,6 +83,8 @@ def load(
     n_features: int | None = None,
     zero_based: bool | None = None,
     target: str | int | None = None,
+    header: bool | None = None,
+    max_bytes: int | None = None,
 ) -> Dataset:
     """Load a named data set, or a file.
 
@@ -99,6 +111,10 @@ def load(
         For svmlight files, as in `load_svmlight`.
     target : str or int, optional
         For CSV files, the column of the target, as in `load_csv`.
+    header : bool, optional
+        For CSV files, whether the first line names the columns, as in `load_csv`.
+    max_bytes : int, optional
+        Bytes that a compressed file may hold; by default 64 MiB, or 100 times its own size.
 
     Returns
     -------
@@ -106,24 +122,69 @@ def load(
     """
     text = str(name_or_path)
     if isinstance(name_or_path, str) and text in NAMED_SETS:
+        for option, value in (("format", format), ("target", target), ("header", header)):
+            if value is not None:
+                raise DataError(f"{option} is for files; {text} is a known data set (./{text}).")
         return _named(NAMED_SETS[text], data_folder, allow_download)
-    if text != STDIN and not Path(text).exists():
-        known = ", ".join(NAMED_SETS)
-        raise DataError(f"{text!r} is neither a file nor a known data set ({known}).")
     kind = format_of(text, format)
     if kind != "svmlight" and (n_features is not None or zero_based is not None):
         raise DataError(f"n_features and zero_based are for svmlight files, not for {kind}.")
     if kind != "csv" and target is not None:
         raise DataError(f"target is for CSV files, not for {kind}.")
-    name = name_of(name_or_path)
-    if kind == "svmlight":
-        A, b, based = load_svmlight(name_or_path, n_features=n_features, zero_based=zero_based)
-        return Dataset(A, b, PurePath(name).name, name, based)
-    if kind == "npz" and text == STDIN:
+    if kind in ("csv", "arff"):
+        return of_table(load_table(text, kind, header=header, max_bytes=max_bytes), target)
+    check_at_hand(text, kind)
+    if header is not None:
+        raise DataError(f"header is for CSV files, not for {kind}.")
+    source = name_of(text)
+    if kind == "npz":
+        A, b = load_npz(text, max_bytes=max_bytes)
+        return Dataset(A, b, PurePath(source).name, source)
+    A, b, based = load_svmlight(
+        text, n_features=n_features, zero_based=zero_based, max_bytes=max_bytes
+    )
+    return Dataset(A, b, PurePath(source).name, source, based)
+
+
+def check_at_hand(path: str, kind: str) -> None:
+    """Raise unless there is something of this name to read."""
+    if path != STDIN and not Path(path).exists():
+        known = ", ".join(NAMED_SETS)
+        raise DataError(f"{path!r} is neither a file nor a known data set ({known}).")
+    if path == STDIN and kind == "npz":
         raise DataError("npz archives cannot be read from standard input; name a file.")
-    readers = {"csv": lambda p: load_csv(p, target=target), "arff": load_arff, "npz": load_npz}
-    A, b = readers[kind](name_or_path)
-    return Dataset(A, b, PurePath(name).name, name)
+
+
+def load_table(
+    path: str,
+    kind: str,
+    *,
+    header: bool | None = None,
+    max_bytes: int | None = None,
+    least: int = 2,
+) -> Table:
+    """All columns of a CSV or an ARFF file, as in `read_csv`; the target may be among them."""
+    check_at_hand(path, kind)
+    if kind == "csv":
+        return read_csv(path, header=header, max_bytes=max_bytes, least=least)
+    if header is not None:
+        raise DataError("header is for CSV files, not for arff.")
+    return read_arff(path, max_bytes=max_bytes)
+
+
+def of_table(table: Table, target: str | int | None = None) -> Dataset:
+    """A table, taken apart."""
+    column = table.column(target)
+    A, names = table.without(column)
+    return Dataset(
+        A,
+        np.ascontiguousarray(table.values[:, column]),
+        PurePath(table.source).name,
+        table.source,
+        feature_names=names,
+        target_name=None if table.names is None else table.names[column],
+        target_column=column,
+    )
 
 
 def format_of(path: str, given: str | None = None) -> str:

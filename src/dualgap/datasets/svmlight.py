@@ -8,8 +8,10 @@ from typing import Any, BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
+from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.datasets._errors import DataError, at_line, shown
+from dualgap.datasets._limits import check_width
 from dualgap.datasets._streams import BROKEN, name_of, open_bytes
 
 BLOCK = 1 << 20
@@ -19,10 +21,16 @@ GROWTH = 1.25
 """Arrays grow by this factor, in place: the peak stays within it of what is kept."""
 POSTPONED = 1024
 LARGEST_INT32 = 2**31 - 1
+LARGEST_INDEX = 2**62
+"""Beyond any column."""
 
 
 def load_svmlight(
-    path: str | Path, *, n_features: int | None = None, zero_based: bool | None = None
+    path: str | Path,
+    *,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    max_bytes: int | None = None,
 ) -> tuple[sp.csr_array, Array, bool]:
     """Read an svmlight file; numbers are rounded as ``float()`` rounds them.
 
@@ -34,9 +42,12 @@ def load_svmlight(
     path : str or Path
         The file, plain or compressed by gzip, bzip2 or xz; ``"-"`` is standard input.
     n_features : int, optional
-        Number of columns; by default as many as the largest index asks for.
+        Number of columns; by default as many as the largest index asks for, if that is at most
+        1 000 000 or ten times the entries.
     zero_based : bool, optional
         Whether the first column has index 0 and not 1. By default it has if the index 0 occurs.
+    max_bytes : int, optional
+        Bytes that a compressed file may hold; by default 64 MiB, or 100 times its own size.
 
     Returns
     -------
@@ -48,7 +59,11 @@ def load_svmlight(
     DataError
         Naming the file and the line.
     """
-    with open_bytes(path) as stream:
+    if n_features is not None and check.integer("n_features", n_features) > LARGEST_INDEX:
+        raise ValueError(f"n_features must be at most {LARGEST_INDEX}; that many columns suffice.")
+    if zero_based is not None:
+        zero_based = check.flag("zero_based", zero_based)
+    with open_bytes(path, max_bytes) as stream:
         return _Reader(name_of(path), n_features, zero_based).read(stream)
 
 
@@ -62,8 +77,8 @@ class _Reader:
         self.name, self.n_features, self.zero_based = name, n_features, zero_based
         self.kernel = kernel
         self.powers = decimal.powers_of_five()
-        # The largest index that may occur; 2^62 is beyond any column.
-        self.limit = 2**62 if n_features is None else n_features - bool(zero_based)
+        # The largest index that may occur.
+        self.limit = LARGEST_INDEX if n_features is None else n_features - bool(zero_based)
         self.targets, self.values = np.empty(0), np.empty(0)
         self.row_ends = np.empty(0, dtype=np.int64)
         self.indices: np.ndarray[Any, Any] = np.empty(0, dtype=np.int32)
@@ -196,6 +211,8 @@ class _Reader:
                 f"{self.name} has the index {largest}, and indices start at 0: {needed} columns, "
                 f"not {self.n_features}."
             )
+        if self.n_features is None:
+            check_width(self.name, needed, entries)
         for array, size in (
             (self.targets, rows),
             (self.row_ends, rows),

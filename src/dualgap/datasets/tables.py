@@ -1,28 +1,71 @@
-"""Tables of numbers: CSV text and numpy's npz archives."""
+"""Tables of numbers: CSV and ARFF text, with the names of their columns."""
 
 from __future__ import annotations
 
-import math
-import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
+from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.datasets._errors import DataError, at_line, shown
-from dualgap.datasets._streams import BROKEN, name_of, open_bytes
+from dualgap.datasets._text import Line, Text, cells_of, number_in, numbers_in
 
 DELIMITERS = (",", ";", "\t")
-Line = tuple[int, str]
+TOO_FEW = "one column; a target and at least one feature are needed."
 
 
-def load_csv(path: str | Path, *, target: str | int | None = None) -> tuple[Array, Array]:
+@dataclass(frozen=True, eq=False)
+class Table:
+    """All columns of a file, the target among them."""
+
+    source: str
+    values: Array
+    names: list[str] | None
+    """Of the columns, where the file has them."""
+
+    def column(self, target: str | int | None) -> int:
+        """The number of the target's column; the last one by default."""
+        width = int(self.values.shape[1])
+        if target is None:
+            return width - 1
+        if self.names is not None and str(target) in self.names:
+            return self.names.index(str(target))
+        try:
+            column = int(target)
+        except ValueError:
+            known = f"its columns are {', '.join(self.names)}" if self.names else "it has no header"
+            raise DataError(
+                f"target={target!r}: {self.source} has no such column; {known}."
+            ) from None
+        if not -width <= column < width:
+            raise DataError(
+                f"target={target!r}: {self.source} has {width} columns, 0 to {width - 1}."
+            )
+        return column % width
+
+    def without(self, column: int) -> tuple[Array, list[str] | None]:
+        """The other columns, and their names."""
+        names = None if self.names is None else [*self.names[:column], *self.names[column + 1 :]]
+        return np.delete(self.values, column, axis=1), names
+
+    def take(self, columns: Sequence[int]) -> Array:
+        """These columns, in this order."""
+        return np.ascontiguousarray(self.values[:, list(columns)])
+
+
+def load_csv(
+    path: str | Path,
+    *,
+    target: str | int | None = None,
+    header: bool | None = None,
+    max_bytes: int | None = None,
+) -> tuple[Array, Array]:
     """Read a table of numbers, separated by commas, semicolons or tabs.
 
-    The first line is taken for a header if none of its cells is a number. Blank lines, and lines
-    that begin with ``#``, are skipped.
+    Blank lines, and lines that begin with ``#``, are skipped.
 
     Parameters
     ----------
@@ -31,148 +74,106 @@ def load_csv(path: str | Path, *, target: str | int | None = None) -> tuple[Arra
     target : str or int, optional
         The column that is the target: its name in the header, or its number (from 0; negative
         ones count from the end). The last one by default.
+    header : bool, optional
+        Whether the first line names the columns. By default it does if none of its cells is a
+        number, but for cells that hold their own number (0, 1, 2, ...). Where all do, it is for
+        you to say.
+    max_bytes : int, optional
+        Bytes that a compressed file may hold; by default 64 MiB, or 100 times its own size.
 
     Returns
     -------
     A, b : array of shape (n, d), array of shape (n,)
     """
-    name = name_of(path)
-    lines = _lines(path, name)
-    if not lines:
+    table = read_csv(path, header=header, max_bytes=max_bytes)
+    column = table.column(target)
+    return table.without(column)[0], np.ascontiguousarray(table.values[:, column])
+
+
+def read_csv(
+    path: str | Path,
+    *,
+    header: bool | None = None,
+    max_bytes: int | None = None,
+    least: int = 2,
+) -> Table:
+    """Read all columns, as in `load_csv`, of which there must be at least ``least``."""
+    if header is not None:
+        header = check.flag("header", header)
+    text = Text(path, max_bytes)
+    name, first = text.name, text.line()
+    if first is None:
         raise at_line(name, 1, "the file is empty; there is no row of data.")
-    delimiter = max(DELIMITERS, key=lines[0][1].count)
-    first = _cells(lines[0][1], delimiter)
-    header = None
-    if not any(_number(cell) is not None for cell in first):
-        header, lines = first, lines[1:]
-    if not lines:
-        raise at_line(name, 1, "there is a header, and no row of data after it.")
-    if len(first) < 2:
-        raise at_line(
-            name, lines[0][0], "one column; a target and at least one feature are needed."
-        )
-    table = _table(name, lines, delimiter, len(first))
-    column = _column(name, target, header, len(first))
-    return np.delete(table, column, axis=1), np.ascontiguousarray(table[:, column])
+    delimiter = max(DELIMITERS, key=first.text.count)
+    cells = cells_of(first.text, delimiter)
+    names = None
+    if is_header(name, first, cells) if header is None else header:
+        names = _distinct(name, first.number, cells)
+        first = text.line()
+        if first is None:
+            raise at_line(name, 1, "there is a header, and no row of data after it.")
+    if len(cells) < least:
+        raise at_line(name, first.number, TOO_FEW)
+    return Table(name, numbers_in(first, text, delimiter, len(cells)), names)
 
 
-def load_arff(path: str | Path) -> tuple[Array, Array]:
-    """Read the data part of an ARFF file of numbers as a table; the last column is the target."""
-    name = name_of(path)
-    lines = _lines(path, name)
-    start = next((k for k, (_, text) in enumerate(lines) if text.lower() == "@data"), None)
-    if start is None:
-        raise DataError(f"{name} has no line @data; it is not an ARFF file.")
-    rows = [(number, text) for number, text in lines[start + 1 :] if not text.startswith("%")]
-    if not rows:
-        raise DataError(f"{name} has no row after @data.")
-    table = _table(name, rows, ",", rows[0][1].count(",") + 1)
-    return np.ascontiguousarray(table[:, :-1]), np.ascontiguousarray(table[:, -1])
+def is_header(name: str, line: Line, cells: list[str]) -> bool:
+    """Whether the first line names the columns; refused where only the user can know.
 
-
-def load_npz(path: str | Path) -> tuple[Any, Array]:
-    """Read arrays ``A`` and ``b`` (or ``X`` and ``y``) from an npz archive; objects are refused.
-
-    A sparse matrix is stored as `scipy.sparse.save_npz` does it: ``data``, ``indices``, ``indptr``
-    and ``shape`` in place of ``A``.
+    Tables whose columns were never named are often written with their numbers for names. A line
+    0,1,2 may be that or data, and either guess would lose or invent a row.
     """
-    try:
-        with open(path, "rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise ValueError("it holds a single array")
-            arrays = {key: archive[key] for key in archive.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} cannot be read as an npz archive: {error}") from None
-    b = arrays.get("b", arrays.get("y"))
-    if b is None:
-        raise DataError(f"{path} has no array b (or y); it has {', '.join(arrays) or 'nothing'}.")
-    A: Any = arrays.get("A", arrays.get("X"))
-    if A is None and {"data", "indices", "indptr", "shape"} <= arrays.keys():
-        try:
-            parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-            A = sp.csr_array(parts, shape=tuple(arrays["shape"]))
-            A.check_format(full_check=True)
-        except (ValueError, TypeError, IndexError) as error:
-            raise DataError(f"{path}: data, indices, indptr make no matrix: {error}") from None
-    if A is None:
-        raise DataError(f"{path} has no array A (or X); it has {', '.join(arrays)}.")
-    return A, b
-
-
-def _lines(path: str | Path, name: str) -> list[Line]:
-    """The lines that are not blank or comments, with their numbers."""
-    kept: list[Line] = []
-    number = 0
-    with open_bytes(path) as stream:
-        try:
-            for number, raw in enumerate(stream, start=1):
-                text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                if "\x00" in text:
-                    raise UnicodeDecodeError("utf-8", raw, 0, 1, "zero byte")
-                if text and not text.startswith("#"):
-                    kept.append((number, text))
-        except UnicodeDecodeError:
-            raise at_line(name, number, "bytes that are no text; is this a binary file?") from None
-        except BROKEN as error:
-            raise at_line(name, number + 1, f"the data break off here: {error}.") from None
-    return kept
-
-
-def _cells(text: str, delimiter: str) -> list[str]:
-    return [cell.strip().strip('"').strip() for cell in text.split(delimiter)]
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
-
-
-def _table(name: str, lines: list[Line], delimiter: str, width: int) -> Array:
-    """All cells as numbers; the first that is none, or not finite, is named."""
-    try:
-        table = np.loadtxt(
-            (text for _, text in lines), delimiter=delimiter, ndmin=2, comments=None, quotechar='"'
+    own = [cell == str(k) for k, cell in enumerate(cells)]
+    if all(own):
+        raise at_line(
+            name,
+            line.number,
+            f"{shown(line.text.encode())} may be the numbers of the columns or the first row. Say "
+            "header=True or header=False (--header or --no-header on the command line).",
         )
-        if table.shape[1] == width and np.isfinite(table).all():
-            return table
-    except ValueError:
-        pass
-    return np.array([_row(name, line, delimiter, width) for line in lines])
+    numbers = [number_in(cell) is not None for cell in cells]
+    named = any(cell and not number for cell, number in zip(cells, numbers, strict=True))
+    return named and not any(n and not mine for n, mine in zip(numbers, own, strict=True))
 
 
-def _row(name: str, line: Line, delimiter: str, width: int) -> list[float]:
-    number, text = line
-    cells = _cells(text, delimiter)
-    if len(cells) != width:
-        raise at_line(name, number, f"{len(cells)} columns; the first row has {width}.")
-    values = []
-    for column, cell in enumerate(cells, start=1):
-        value = _number(cell)
-        if value is None:
-            what = f"{shown(cell.encode())} is not a number" if cell else "an empty cell"
-            raise at_line(name, number, f"column {column}: {what}.")
-        if not math.isfinite(value):
-            raise at_line(
-                name, number, f"column {column}: {cell} is not finite. Drop or impute it."
-            )
-        values.append(value)
-    return values
+def _distinct(name: str, number: int, names: list[str]) -> list[str]:
+    seen: set[str] = set()
+    for label in names:
+        if label in seen:
+            raise at_line(name, number, f"two columns are called {label!r}; rename one of them.")
+        seen.add(label)
+    return names
 
 
-def _column(name: str, target: str | int | None, header: list[str] | None, width: int) -> int:
-    """The number of the target's column."""
-    if target is None:
-        return width - 1
-    if header is not None and str(target) in header:
-        return header.index(str(target))
-    try:
-        column = int(target)
-    except ValueError:
-        known = f"its columns are {', '.join(header)}" if header else "it has no header"
-        raise DataError(f"target={target!r}: {name} has no such column; {known}.") from None
-    if not -width <= column < width:
-        raise DataError(f"target={target!r}: {name} has {width} columns, 0 to {width - 1}.")
-    return column % width
+def load_arff(path: str | Path, *, max_bytes: int | None = None) -> tuple[Array, Array]:
+    """Read the data part of an ARFF file of numbers as a table; the last column is the target."""
+    table = read_arff(path, max_bytes=max_bytes)
+    return table.without(table.values.shape[1] - 1)[0], np.ascontiguousarray(table.values[:, -1])
+
+
+def read_arff(path: str | Path, *, max_bytes: int | None = None) -> Table:
+    """Read all columns of the data part; its names are those that ``@attribute`` gives."""
+    text = Text(path, max_bytes, comments="#%")
+    name = text.name
+    names: list[str] = []
+    while (line := text.line()) is not None and line.text.lower() != "@data":
+        word = line.text.split(maxsplit=1)
+        if word[0].lower() == "@attribute" and len(word) == 2:
+            names.append(_attribute(word[1]))
+    if line is None:
+        raise DataError(f"{name} has no line @data; it is not an ARFF file.")
+    first = text.line()
+    if first is None:
+        raise DataError(f"{name} has no row after @data.")
+    width = first.text.count(",") + 1
+    if width < 2:
+        raise at_line(name, first.number, TOO_FEW)
+    known = _distinct(name, 1, names) if len(names) == width else None
+    return Table(name, numbers_in(first, text, ",", width), known)
+
+
+def _attribute(text: str) -> str:
+    """The name in what follows ``@attribute``; it is quoted if it has blanks."""
+    if text[0] in "'\"":
+        return text[1:].partition(text[0])[0]
+    return text.split(maxsplit=1)[0]

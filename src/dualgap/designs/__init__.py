@@ -2,7 +2,8 @@
 
 What is copied: nothing, if the data are float64 or float32, dense in C or Fortran order, or CSR or
 CSC. One copy is made of integers and bools (to float64), of other sparse formats (to CSR), of
-sparse data with duplicate entries (summed) and of data frames (by their own conversion).
+sparse data with duplicate entries (summed) and of data frames (by their own conversion). The arrays
+of sparse data are looked at first: see `_structure`.
 """
 
 from __future__ import annotations
@@ -15,17 +16,19 @@ import scipy.sparse as sp
 from dualgap import _validation as check
 from dualgap._types import Data
 from dualgap.designs._base import Design, block_rows
+from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.columns import Columns
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
-from dualgap.designs.sparse import SparseDesign
+from dualgap.designs.sparse import SparseDesign, trimmed
 
 SAFE = 1e-180
 """Sums of squares beyond this and its inverse call for a closer look."""
 
 __all__ = [
+    "LARGEST_SIDE",
     "Columns",
     "DenseDesign",
     "Design",
@@ -34,6 +37,7 @@ __all__ = [
     "ScaledDesign",
     "SparseDesign",
     "as_design",
+    "check_structure",
 ]
 
 
@@ -105,9 +109,14 @@ def _name_entry(A: np.ndarray[Any, Any]) -> None:
 
 def _checked_sparse(A: Any) -> Any:
     _shape(A.shape)
-    check.numeric("A", A.data if hasattr(A, "data") and A.format != "lil" else A.tocsr().data)
+    check_structure("A", A)
+    if A.format in ("lil", "dok"):  # whose values are no array
+        A = A.tocsr()
+    check.numeric("A", A.data)
     if A.format not in ("csr", "csc"):
         A = A.tocsr()
+    if A.data.size > A.nnz:  # entries set aside, which mean nothing
+        A = trimmed(A)
     if A.dtype not in (np.float64, np.float32):
         A = A.astype(np.float64)
     if not A.has_canonical_format:  # norms and Gram matrices must see each entry once

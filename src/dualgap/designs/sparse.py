@@ -170,7 +170,9 @@ class SparseDesign(Design):
     def column_sizes(self, at: Places) -> Array:
         """max_i |a_ij| of some columns."""
         A = self._by_columns()
-        return np.array([np.abs(A.data[A.indptr[j] : A.indptr[j + 1]]).max(initial=0.0) for j in at])
+        return np.array(
+            [np.abs(A.data[A.indptr[j] : A.indptr[j + 1]]).max(initial=0.0) for j in at]
+        )
 
     @property
     def may_underflow(self) -> bool:
@@ -275,6 +277,12 @@ def _view(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:
     out = cls(shape, dtype=parts[0].dtype)
     out.data, out.indices, out.indptr = parts
     return out
+
+
+def trimmed(A: Any) -> Any:
+    """CSR or CSC data without what lies beyond their last entry."""
+    parts = (A.data[: A.nnz], A.indices[: A.nnz], A.indptr)
+    return _view(type(A), A.shape, parts)
 
 
 def _some_columns(A: Any, at: Places) -> Any:

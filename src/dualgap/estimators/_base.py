@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dualgap._types import Array
+from dualgap.algorithms import Algorithm
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
@@ -78,15 +79,25 @@ class Memory(NamedTuple):
 class Certified(CallbackSupportMixin, Saved):
     """Base of the estimators."""
 
+    least_iterations = 1
+    """The smallest max_iter; scikit-learn allows 0 in some classes."""
+
     # ---- checks ----
 
     def _check_options(self) -> None:
         """Parameters that all estimators have, where they have them."""
         check.real(self, "tol", low=0.0)
         if self.max_iter is not None:
-            check.integer(self, "max_iter", low=0)
+            check.integer(self, "max_iter", low=self.least_iterations)
         check.flags(self, "fit_intercept", "warm_start", "early_stopping", "keep_run")
-        if self.early_stopping:
+        check.verbosity(self)
+        if hasattr(self, "random_state"):
+            check.seed(self)
+        if hasattr(self, "n_jobs"):
+            check.jobs(self)
+        if not isinstance(self.solver, str | Algorithm):
+            raise TypeError(f"solver must be a name or a dualgap algorithm, got {self.solver!r}.")
+        if hasattr(self, "validation_fraction"):
             fraction = check.real(self, "validation_fraction", low=0.0, high=1.0, open_low=True)
             if fraction == 1.0:
                 raise check.refuse(self, "validation_fraction", "a float in the range (0.0, 1.0)")

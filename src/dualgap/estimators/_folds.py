@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import get_config
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
 
 from dualgap._types import Array
 from dualgap.estimators._base import DEFAULT_PASSES
+from dualgap.estimators._parameters import refuse
 from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.paths import walk
 from dualgap.problem import Problem
@@ -64,6 +67,22 @@ def walk_along(
         out.converged.append(result.status.converged)
         out.passes.append(result.passes)
     return out
+
+
+def folds_of(
+    owner: Any, X: Any, y: Any, params: dict[str, Any], *, classifier: bool = False
+) -> list[tuple[Any, Any]]:
+    """The rows to fit and the rows to score, for every fold that ``cv`` stands for."""
+    cv = owner.cv
+    what = "an int of at least 2, a splitter, an iterable of (train, test) pairs, or None"
+    if isinstance(cv, numbers.Integral):
+        if isinstance(cv, bool) or cv < 2:
+            raise refuse(owner, "cv", what)
+    elif cv is not None and (isinstance(cv, str | bytes) or not hasattr(cv, "split")):
+        cv = list(cv) if isinstance(cv, Iterable) else []
+        if not cv or not all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv):
+            raise refuse(owner, "cv", what)
+    return list(check_cv(cv, y, classifier=classifier).split(X, y, **params))
 
 
 def in_parallel(owner: Any, function: Any, jobs: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -8,15 +8,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from dualgap._types import Array
+from dualgap.estimators._data import validated
 
 
 def decision(model: Any, X: Any) -> Array:
     """X coef' + intercept for new rows."""
     check_is_fitted(model, "coef_")
-    X = validate_data(model, X, accept_sparse=["csr", "csc", "coo"], reset=False)
+    X = validated(model, X, accept_sparse=["csr", "csc", "coo"], reset=False)
     coefficients = model.coef_.T if model.coef_.ndim == 2 else model.coef_
     return np.asarray(safe_sparse_dot(X, coefficients, dense_output=True) + model.intercept_)
 

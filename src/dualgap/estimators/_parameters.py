@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from dualgap._types import Array
+
+MOST_SEEDS = 2**32 - 1
+"""The largest seed of numpy's RandomState."""
+MOST_JOBS = 2**31 - 1
 
 
 class ParameterError(ValueError, TypeError):
@@ -39,7 +44,10 @@ def real(
     what = f"a float in the range {ends}{']' if infinite or high < math.inf else ')'}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise refuse(owner, name, what)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond float64
+        number = math.nan
     if math.isnan(number) or (math.isinf(number) and not infinite):
         raise refuse(owner, name, what)
     if number < low or number > high or (open_low and number == low):
@@ -47,13 +55,63 @@ def real(
     return number
 
 
-def integer(owner: Any, name: str, *, low: int) -> int:
-    """An integer of at least ``low``."""
+def integer(owner: Any, name: str, *, low: int, high: int | None = None) -> int:
+    """An integer from ``low`` to ``high``; without one, to what fits into 64 bits."""
     value = getattr(owner, name)
-    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not ok or value < low:
-        raise refuse(owner, name, f"an int in the range [{low}, inf)")
+    most = sys.maxsize if high is None else high
+    if not _is_integer(value) or value < low or value > most:
+        beyond = high is not None or (_is_integer(value) and value > most)
+        end = f"{most}]" if beyond else "inf)"
+        raise refuse(owner, name, f"an int in the range [{low}, {end}")
     return int(value)
+
+
+def is_between(value: Any, low: float, high: float) -> bool:
+    """Whether it is a real number in [low, high]; integers of any length can be compared."""
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    return bool(real and low <= value <= high)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def verbosity(owner: Any) -> None:
+    """True, False, or an integer >= 0."""
+    value = owner.verbose
+    if not isinstance(value, bool | np.bool_) and not (_is_integer(value) and value >= 0):
+        raise refuse(owner, "verbose", "an int in the range [0, inf) or an instance of 'bool'")
+
+
+def seed(owner: Any) -> None:
+    """What scikit-learn takes for a seed."""
+    value = owner.random_state
+    if value is None or isinstance(value, np.random.RandomState):
+        return
+    if not _is_integer(value) or not 0 <= value <= MOST_SEEDS:
+        raise refuse(
+            owner,
+            "random_state",
+            f"an int in the range [0, {MOST_SEEDS}], an instance of 'numpy.random.RandomState' or "
+            "None",
+        )
+
+
+def jobs(owner: Any) -> None:
+    """What joblib takes for a number of workers."""
+    value = owner.n_jobs
+    if value is not None and not (_is_integer(value) and value and abs(value) <= MOST_JOBS):
+        raise refuse(owner, "n_jobs", "an int other than 0 (negative ones count from all) or None")
+
+
+def precomputed(owner: Any, *names: str) -> None:
+    """A flag, a matrix, or one of the names; it has no effect, but is no place for a slip."""
+    value = owner.precompute
+    if isinstance(value, bool | np.bool_) or (isinstance(value, str) and value in names):
+        return
+    if isinstance(value, str) or np.ndim(value) != 2:
+        known = ", ".join(["an instance of 'bool'", *map(repr, names), "a matrix"])
+        raise refuse(owner, "precompute", f"one of {known}")
 
 
 def flags(owner: Any, *names: str) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import Tasks, with_callbacks
+from dualgap.estimators._data import validated
 from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind, algorithm_for
@@ -82,6 +82,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     """
 
     early_stopping = False  # part of the checks that all estimators share
+    least_iterations = 0
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self._check_options()
         epsilon = check.real(self, "epsilon", low=1.0)
         alpha = check.real(self, "alpha")
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, y_numeric=True)
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, y_numeric=True)
         weights = check.sample_weights(sample_weight, X.shape[0])
         tasks = tasks_of(self, X, y, weights)
         self._remember(X, y, weights)
@@ -149,7 +150,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             tell=self._tell(tasks),
             place=self._last_place(base, identity),
         )
-        status = search.run(self.max_iter)
+        status = search.run(DEFAULT_PASSES if self.max_iter is None else self.max_iter)
         if self.warm_start:
             self._memory[0] = (identity, search.settled())
         best = search.best_as(X.dtype)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
@@ -27,6 +26,7 @@ from dualgap.estimators._classes import (
     encode,
     with_constant,
 )
+from dualgap.estimators._data import validated
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._solvers import fits_multinomial
 from dualgap.estimators._stopping import BestScore, hold_back
@@ -129,6 +129,8 @@ class LogisticRegression(LinearClassifier, Certified):
     (3, 4)
     """
 
+    least_iterations = 0
+
     def __init__(
         self,
         penalty: Any = "deprecated",
@@ -191,7 +193,7 @@ class LogisticRegression(LinearClassifier, Certified):
         check.flags(self, "dual")
         check.real(self, "intercept_scaling", open_low=True)
         C, ratio = penalty_of(self)
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
         labels = encode(y)
         weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes

@@ -9,15 +9,16 @@ import numpy as np
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS
 from dualgap.estimators._classes import Labels, at_least_two, class_weights, encode
+from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    folds_of,
     for_rows,
     in_parallel,
     refuse_metadata,
@@ -38,6 +39,7 @@ from dualgap.estimators.logistic import (
     penalises_intercept,
 )
 from dualgap.estimators.regression_cv import strengths
+from dualgap.paths import MOST_POINTS
 
 
 class LogisticRegressionCV(LogisticRegression):
@@ -172,7 +174,7 @@ class LogisticRegressionCV(LogisticRegression):
         check.real(self, "intercept_scaling", open_low=True)
         ratios = self._ratios()
         Cs = self._grid()
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
         labels = encode(y)
         weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes
@@ -180,7 +182,7 @@ class LogisticRegressionCV(LogisticRegression):
         by_class = class_weights(self.class_weight, labels, y, weights)
         routed = split_params(self, sample_weight, params)
         splits = {} if routed is None else routed.splitter.split
-        folds = list(check_cv(self.cv, y, classifier=True).split(X, y, **splits))
+        folds = folds_of(self, X, y, splits, classifier=True)
         scored: dict[str, Any] = {} if routed is None else routed.scorer.score
         if routed is None and weights is not None:
             scored = {"sample_weight": weights}
@@ -226,8 +228,7 @@ class LogisticRegressionCV(LogisticRegression):
                 )
             return [0.0]
         ratios = list(np.atleast_1d(self.l1_ratios))
-        good = all(isinstance(r, numbers.Real) and 0.0 <= float(r) <= 1.0 for r in ratios)
-        if not ratios or not good:
+        if not ratios or not all(check.is_between(r, 0.0, 1.0) for r in ratios):
             raise ValueError(
                 "l1_ratios must be an array-like of numbers between 0 and 1; got "
                 f"(l1_ratios={self.l1_ratios!r})"
@@ -236,7 +237,7 @@ class LogisticRegressionCV(LogisticRegression):
 
     def _grid(self) -> Array:
         if isinstance(self.Cs, numbers.Integral) and not isinstance(self.Cs, bool):
-            return np.logspace(-4, 4, check.integer(self, "Cs", low=1))
+            return np.logspace(-4, 4, check.integer(self, "Cs", low=1, high=MOST_POINTS))
         return strengths("Cs", self.Cs, zero=False)
 
     # ---- the choice ----
@@ -300,7 +301,9 @@ class LogisticRegressionCV(LogisticRegression):
     # ---- scores and routing ----
 
     def _scorer(self) -> Any:
-        return get_scorer(self.scoring or "accuracy")
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise check.refuse(self, "scoring", "a str, a callable or None")
+        return get_scorer("accuracy" if self.scoring is None else self.scoring)
 
     def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:
         """The score that ``scoring`` says, on these data.

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._data import validated
 from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._stopping import BestScore, hold_back
@@ -29,7 +29,7 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
 
     def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> list[Solution]:
         """Validate, solve target by target, keep what is common to all."""
-        X, y = validate_data(
+        X, y = validated(
             self,
             X,
             y,
@@ -247,11 +247,13 @@ class Ridge(SquaredLossRegressor):
         if np.ndim(self.alpha) == 0:
             alphas = np.full(targets, check.real(self, "alpha"))
         else:
-            alphas = np.asarray(self.alpha, dtype=np.float64).reshape(-1)
-            if (alphas < 0).any() or not np.isfinite(alphas).all():
+            values = np.asarray(self.alpha)
+            fine = values.dtype.kind in "fiu" and np.isfinite(values).all()
+            if not fine or (values < 0).any():
                 raise check.refuse(
                     self, "alpha", "a float in the range [0.0, inf) or an array-like"
                 )
+            alphas = values.astype(np.float64).reshape(-1)
             if alphas.size not in (1, targets):
                 raise ValueError(
                     "Number of targets and number of penalties do not correspond: "
@@ -400,6 +402,7 @@ class ElasticNet(SquaredLossRegressor):
         self._check_positive()
         check.flags(self, "copy_X")
         check.choice(self, "selection", ("cyclic", "random"))
+        check.precomputed(self)
         solutions = self._fit_targets(X, y, sample_weight)
         if len(solutions) == 1:  # as scikit-learn has it
             self.coef_ = self.coef_.reshape(-1)

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
+from dualgap._validation import LARGEST
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified
+from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    folds_of,
     in_parallel,
     refuse_metadata,
     router,
@@ -28,7 +30,7 @@ from dualgap.estimators._folds import (
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import ElasticNet, Lasso
-from dualgap.paths import lambda_grid
+from dualgap.paths import MOST_POINTS, lambda_grid
 from dualgap.problem import Problem
 
 
@@ -150,8 +152,10 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         self._check_positive()
         check.flags(self, "copy_X")
         check.choice(self, "selection", ("cyclic", "random"))
+        check.precomputed(self, "auto")
+        self._check_grid()
         ratios = self._ratios()
-        X, y = validate_data(
+        X, y = validated(
             self,
             X,
             y,
@@ -169,7 +173,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         grids = self._grids(X, y, weights, ratios)
         routed = split_params(self, sample_weight, params)
         splits = {} if routed is None else routed.splitter.split
-        folds = list(check_cv(self.cv).split(X, y, **splits))
+        folds = folds_of(self, X, y, splits)
         weakest = min(float(grid.min()) for grid in grids)
         strong = weakest > 0.0 and max(ratios) < 1.0 and not self.fit_intercept
         kind = Kind(max(ratios) > 0.0, strong, penalised=weakest > 0.0)
@@ -202,16 +206,23 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         return self
 
     def _ratios(self) -> list[float]:
-        values = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
-        if values.size == 0 or ((values < 0) | (values > 1) | np.isnan(values)).any():
+        listed = [self.l1_ratio] if np.ndim(self.l1_ratio) == 0 else list(self.l1_ratio)
+        if not listed or not all(check.is_between(value, 0.0, 1.0) for value in listed):
             raise check.refuse(self, "l1_ratio", "a float in the range [0.0, 1.0], or several")
-        return [float(value) for value in values]
+        return [float(value) for value in listed]
+
+    def _check_grid(self) -> None:
+        """Before the data are looked at."""
+        if check.real(self, "eps", open_low=True) >= 1.0:
+            raise check.refuse(self, "eps", "a float in the range (0.0, 1.0)")
+        if isinstance(self.alphas, numbers.Integral) and not isinstance(self.alphas, bool):
+            check.integer(self, "alphas", low=1, high=MOST_POINTS)
+        else:
+            strengths("alphas", self.alphas, zero=True)
 
     def _grids(self, X: Any, y: Array, weights: Array | None, ratios: list[float]) -> list[Array]:
         """The strengths for every l1 share, from large to small."""
-        eps = check.real(self, "eps", open_low=True)
         if isinstance(self.alphas, numbers.Integral) and not isinstance(self.alphas, bool):
-            count = check.integer(self, "alphas", low=1)
             if 0.0 in ratios:
                 raise ValueError(
                     "Automatic alpha grid generation is not supported for l1_ratio=0. Please "
@@ -219,7 +230,8 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
                     "argument."
                 )
             problem = Problem(X, y, fit_intercept=self.fit_intercept, sample_weight=weights)
-            return [lambda_grid(problem, ratio, count, eps) for ratio in ratios]
+            count = int(self.alphas)
+            return [lambda_grid(problem, ratio, count, self.eps) for ratio in ratios]
         alphas = strengths("alphas", self.alphas, zero=True)
         return [np.sort(alphas)[::-1]] * len(ratios)
 
@@ -341,9 +353,9 @@ def strengths(name: str, values: Any, *, zero: bool) -> Array:
         label = f"{name}[{k}]" if len(listed) > 1 else name
         if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
             raise TypeError(f"{label} must be an instance of float, not {type(value).__name__}.")
-        number = float(value)
-        if not 0.0 <= number < np.inf or (number == 0.0 and not zero):
-            raise ValueError(f"{label} == {value}, must be {bound} 0.0.")
+        if not check.is_between(value, 0.0, LARGEST) or (value == 0.0 and not zero):
+            end = f" and at most {LARGEST:g}" if check.is_between(value, LARGEST, np.inf) else ""
+            raise ValueError(f"{label} == {value}, must be {bound} 0.0{end}.")
     return np.asarray(listed, dtype=np.float64)
 
 

@@ -9,14 +9,15 @@ import scipy.linalg
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import FLOATS, Certified
+from dualgap.estimators._data import validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
+    folds_of,
     for_rows,
     in_parallel,
     refuse_metadata,
@@ -154,7 +155,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
                 if getattr(self, name):
                     raise ValueError(f"cv!=None and {name}=True are incompatible")
         alphas = strengths("alphas", self.alphas, zero=self.cv is not None)
-        X, y = validate_data(
+        X, y = validated(
             self,
             X,
             y,
@@ -226,7 +227,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         scored: dict[str, Any],
         splits: dict[str, Any],
     ) -> None:
-        folds = list(check_cv(self.cv).split(X, y, **splits))
+        folds = folds_of(self, X, y, splits)
         data = X.tocsr() if hasattr(X, "tocsr") else X
         penalised = float(alphas.min()) > 0.0
         kind = Kind(l2_everywhere=penalised and not self.fit_intercept, penalised=penalised)

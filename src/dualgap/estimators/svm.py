@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, dense_rows, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
+from dualgap.estimators._data import validated
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._stopping import BestScore, hold_back
 from dualgap.losses import SmoothedHinge, SquaredHinge
@@ -101,6 +101,8 @@ class LinearSVC(LinearClassifier, Certified):
         As in scikit-learn.
     """
 
+    least_iterations = 0
+
     def __init__(
         self,
         penalty: str = "l2",
@@ -164,13 +166,15 @@ class LinearSVC(LinearClassifier, Certified):
         C = check.real(self, "C", open_low=True)
         scaling = check.real(self, "intercept_scaling", open_low=True)
         loss = self._loss()
-        if self.multi_class == "crammer_singer":
+        if not (isinstance(self.dual, str) and self.dual == "auto"):
+            check.flags(self, "dual")
+        if isinstance(self.multi_class, str) and self.multi_class == "crammer_singer":
             raise ValueError(
                 "multi_class='crammer_singer' is another objective, which LinearSVC of dualgap "
                 "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."
             )
         check.choice(self, "multi_class", ("ovr",))
-        X, y = validate_data(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
         labels = encode(y)
         weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes

@@ -22,6 +22,8 @@ from dualgap.losses._base import Loss
 EPS = float(np.finfo(float).eps)
 NEAR = 0.03
 """|p - softmax|/softmax below which the divergence is summed as a series."""
+MOST_CLASSES = 1_000_000
+"""Every row has a prediction for each class, and so has every column a coefficient."""
 
 
 def own(b: Array) -> tuple[Any, Any]:
@@ -61,7 +63,8 @@ class Multinomial(Loss):
     Parameters
     ----------
     classes : int, optional
-        K >= 2; one more than the largest class in b if not given.
+        K, from 2 to 1 000 000. If not given, one more than the largest class in b, and then each
+        class must occur in b: one that never does is most often a mistake in the numbering.
     """
 
     classes: int | None = None
@@ -82,6 +85,11 @@ class Multinomial(Loss):
             raise TypeError(f"classes must be an integer, got {K!r}.")
         if K < 2:
             raise ValueError(f"classes must be at least 2, got {K}.")
+        if K > MOST_CLASSES:
+            raise ValueError(
+                f"classes must be at most {MOST_CLASSES}, got {K}. Number the classes that occur, "
+                "e.g. by np.unique(b, return_inverse=True)."
+            )
         object.__setattr__(self, "classes", int(K))
 
     def targets(self, b: Any, n: int) -> Array:
@@ -106,12 +114,8 @@ class Multinomial(Loss):
                 f"b[{at}] = {largest}, but classes={self.classes}: classes are numbered from 0 to "
                 f"{self.classes - 1}. Raise classes or renumber."
             )
-        if self.classes is None and largest >= max(1000, 2 * np.unique(labels).size):
-            raise ValueError(
-                f"b[{int(labels.argmax())}] = {largest} would make {largest + 1} classes, of which "
-                f"{np.unique(labels).size} are seen. Number your classes 0, 1, ..., K-1, or say "
-                f"loss=dualgap.losses.Multinomial(classes={largest + 1})."
-            )
+        if self.classes is None:
+            _refuse_gaps(labels)
         return labels
 
     def outputs(self, b: Array) -> int:
@@ -224,3 +228,18 @@ class Multinomial(Loss):
     def start(self, b: Array) -> Array:
         """v = 0: every class is as likely as any other."""
         return np.zeros((b.size, self.outputs(b)))
+
+
+def _refuse_gaps(labels: Array) -> None:
+    """Labels 1, ..., K would make a class 0 that no row has: its fit means nothing."""
+    largest = int(labels.max())
+    seen = np.unique(labels)
+    if seen.size == largest + 1:
+        return
+    missing = int(np.argmax(seen != np.arange(seen.size)))
+    raise ValueError(
+        f"b[{int(labels.argmax())}] = {largest} would make {largest + 1} classes, of which "
+        f"{seen.size} are seen; class {missing} is not. Number your classes 0, 1, ..., K-1, e.g. "
+        "by np.unique(b, return_inverse=True), or say loss=dualgap.losses.Multinomial("
+        f"classes={largest + 1}) if the others are just not in these rows."
+    )

@@ -17,14 +17,23 @@ from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm
 from dualgap.certificate import Certificate
 from dualgap.losses import Loss
-from dualgap.paths._grid import lambda_grid, largest_lambda
-from dualgap.paths._walk import Point, joined, walk
+from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
+from dualgap.paths._walk import Point, check_options, joined, walk
 from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
 from dualgap.status import Status
 from dualgap.trace import Recorder
 
-__all__ = ["Path", "Point", "joined", "lambda_grid", "largest_lambda", "path", "walk"]
+__all__ = [
+    "MOST_POINTS",
+    "Path",
+    "Point",
+    "joined",
+    "lambda_grid",
+    "largest_lambda",
+    "path",
+    "walk",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +120,12 @@ def path(
     A, b, loss, penalty_weights, fit_intercept, sample_weight, offset
         The problem, as in `Problem`.
     lambdas : int or array
-        The strengths; or how many there should be between the smallest one for which x = 0, and
-        ``eps`` times that, evenly spaced in the logarithm.
+        The strengths; or how many (at most 100 000) there should be between the smallest one for
+        which x = 0, and ``eps`` times that, evenly spaced in the logarithm.
     l1_ratio : float
         Share of the l1 penalty, in [0, 1]; 0 needs ``lambdas`` as an array.
     eps : float
-        The smallest lambda over the largest, where they are not given.
+        The smallest lambda over the largest, less than 1, where they are not given.
     algorithm, adapt, mu, schedule, precondition, tol, max_passes, max_time
         As in `solve`, for every point.
     random_state, n_threads, callback, verbose
@@ -145,6 +154,9 @@ def path(
             verbose=(verbose, False),
         ),
     }
+    counted = isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool)
+    check_grid(lambdas if counted else 1, eps)
+    check_options(options)
     problem = Problem(
         A,
         b,
@@ -154,10 +166,7 @@ def path(
         sample_weight=sample_weight,
         offset=offset,
     )
-    if isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool):
-        grid = lambda_grid(problem, ratio, check.integer("lambdas", lambdas), eps)
-    else:
-        grid = _given(lambdas)
+    grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
     results = list(walk(problem, [(v * ratio, v * (1.0 - ratio)) for v in grid], **options))
     return Path(
         lambdas=grid,

@@ -11,10 +11,29 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.problem import Problem
 
+MOST_POINTS = 100_000
+"""Of a path: each keeps a primal and a dual point."""
+
+
+def check_grid(count: Any, eps: Any) -> tuple[int, float]:
+    """How many strengths, and the smallest over the largest, if they are possible."""
+    eps = check.real("eps", eps, low=0.0, strict=True)
+    if eps >= 1.0:
+        raise ValueError(
+            f"eps must be less than 1, got {eps:g}: it is the smallest lambda over the largest."
+        )
+    count = check.integer("lambdas", count)
+    if count > MOST_POINTS:
+        raise ValueError(
+            f"lambdas must be at most {MOST_POINTS} points, got an integer beyond that. Give the "
+            "strengths themselves if there should be more."
+        )
+    return count, eps
+
 
 def lambda_grid(problem: Problem, l1_ratio: float, count: int, eps: float) -> Array:
     """``count`` strengths from `largest_lambda` down to ``eps`` times it."""
-    eps = check.real("eps", eps, low=0.0, strict=True)
+    count, eps = check_grid(count, eps)
     if l1_ratio == 0.0:
         raise ValueError(
             "without l1 no lambda is large enough for x = 0, so a grid cannot be made up "

@@ -54,9 +54,7 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     options
         What `Problem.solve` takes. ``x0`` (with the intercept) and ``y0`` start the first.
     """
-    tol = check.real("tol", options.get("tol", 1e-6), low=0.0, strict=True)
-    passes = given.limit("max_passes", options.get("max_passes", np.inf))
-    given.check_random_state(options.get("random_state"))
+    tol, passes = check_options(options)
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, options)
@@ -64,6 +62,18 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
         return _walk_in_krylov(problem, strengths, tol, passes, options)
     tracker = _newton.Tracker(tol, passes) if ours and _newton.pays(problem, strengths) else None
     return _walk(problem, strengths, tracker, options)
+
+
+def check_options(options: dict[str, Any]) -> tuple[float, float]:
+    """The tolerance and the limit on passes; what `solve` would refuse is refused before it."""
+    tol = check.real("tol", options.get("tol", 1e-6), low=0.0, strict=True)
+    passes = given.limit("max_passes", options.get("max_passes", np.inf))
+    given.check_random_state(options.get("random_state"))
+    given.check_algorithm(options.get("algorithm", "auto"))
+    given.check_manners(
+        options.get("n_threads"), options.get("callback"), options.get("verbose", False)
+    )
+    return tol, passes
 
 
 def _left_to_us(options: dict[str, Any]) -> bool:
