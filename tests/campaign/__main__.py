@@ -78,7 +78,8 @@ def show(examination: Examination) -> int:
             f"({1e3 * claim.seconds:.0f} ms)"
         )
     verdict = examination.verdict
-    print(f"  minimiser: {verdict.minimiser}; {verdict.left:.1g} left after {verdict.steps} steps")
+    settled = "settled" if verdict.settled else "not settled"
+    print(f"  minimiser: {verdict.minimiser}; {settled} after {verdict.steps} steps of the judge")
     for c in verdict.convictions:
         print(f"  CONVICTED of {c.what!r} by {c.label!r}: {c.details}")
     return int(bool(verdict.convictions))

@@ -7,6 +7,7 @@ as the exact numbers that they are. Not a line is shared with dualgap.
 """
 
 import decimal
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -197,6 +198,18 @@ class Objective:
         pairs = [loss_slopes(self.loss, self.h, z, b) for z, b in zip(Z, self.b, strict=True)]
         first, second = zip(*pairs, strict=True)
         return np.array(first, dtype=object), np.array(second, dtype=object)
+
+    def kinks(self, Z: np.ndarray, dZ: np.ndarray) -> Iterator[Decimal]:
+        """The t at which a row of Z + t dZ passes from one quadratic piece to the next."""
+        for z, dz, b in zip(Z, dZ, self.b, strict=True):
+            if dz and self.loss != "squared":
+                for end in self._ends(b):
+                    yield (end - z) / dz
+
+    def _ends(self, b: Decimal) -> tuple[Decimal, ...]:
+        if self.loss == "huber":
+            return b - self.h, b + self.h
+        return (b, b * (1 - self.h)) if self.loss == "smoothed_hinge" else (b,)
 
     @staticmethod
     def _softmax(z: np.ndarray) -> np.ndarray:

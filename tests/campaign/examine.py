@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+
+from tests.certificate.cases import Case
 
 from .judge import Verdict, judge
 from .problems import Generated
@@ -36,7 +39,7 @@ class Examination:
             "kind": self.of.kind,
             "loss": self.of.case.loss,
             "minimiser": self.verdict.minimiser,
-            "left": self.verdict.left,
+            "settled": self.verdict.settled,
             "seconds": round(self.seconds, 4),
             "runs": [
                 {
@@ -80,7 +83,7 @@ def all_claims(generated: Generated) -> list[Claim]:
     return claims + (nearby(rng, case, ended[-1]) if ended else [])
 
 
-def nearby(rng: np.random.Generator, case: Any, end: Claim) -> list[Claim]:
+def nearby(rng: np.random.Generator, case: Case, end: Claim) -> list[Claim]:
     """Certificates of the end itself without its dual point, of points near it, and of 0."""
     out = [certify(case, "certify the end without y", end.x, end.c, None)]
     for given in (True, False):
@@ -90,6 +93,26 @@ def nearby(rng: np.random.Generator, case: Any, end: Claim) -> list[Claim]:
         c = c if np.ndim(c) else float(c)
         label = f"certify x perturbed by {scale:g}, y {'given' if given else 'not given'}"
         out.append(certify(case, label, x, c, end.y if given else None))
+    if rng.random() < 0.3 and end.x.shape[0] > 1:
+        label = "certify where large products cancel"
+        out.append(certify(case, label, cancelling(rng, case, end.x), end.c, end.y))
     zero = np.zeros_like(end.x), np.zeros_like(end.c) if np.ndim(end.c) else 0.0
     out.append(certify(case, "certify 0 with the last y", *zero, end.y))
     return out
+
+
+def cancelling(rng: np.random.Generator, case: Case, x: np.ndarray) -> np.ndarray:
+    """x moved by up to 1e12 along two columns, so that what one adds the other takes away."""
+    A = case.A.toarray() if sp.issparse(case.A) else np.asarray(case.A)
+    A = A.astype(float)
+    j, k = rng.choice(A.shape[1], 2, replace=False)
+    top = np.abs(A).max(axis=0)
+    if not (top[j] > 0 and top[k] > 0):
+        return x
+    # In units of the largest entries, so that no product leaves the range of float64.
+    first, second = A[:, j] / top[j], A[:, k] / top[k]
+    far = 10.0 ** rng.uniform(0, 12)
+    moved = np.array(x)
+    moved[j] += far / top[j]
+    moved[k] -= far * (first @ second) / (second @ second) / top[k]
+    return moved if np.isfinite(moved).all() else x

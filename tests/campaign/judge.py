@@ -5,7 +5,6 @@ point, in exact rationals where P is rational, else in decimals with their error
 """
 
 import decimal
-import math
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -47,8 +46,8 @@ class Verdict:
     convictions: list[Conviction]
     minimiser: str = "exists or unknown"
     """"none" if proved that there is none."""
-    left: float = math.inf
-    """About how much of P - P* the better point may have left, relative to P."""
+    settled: bool = True
+    """Whether the better point is the best one, as far as it could matter to a gap."""
     steps: int = 0
 
 
@@ -90,11 +89,18 @@ class _Court:
     def verdict(self, out: list[Conviction]) -> Verdict:
         X, P = min(self.points.values(), key=lambda pair: pair[1])
         gaps = [Decimal(claim.gap) for claim in self.claims if claim.certified]
-        self.better = polish(self.objective, X, P, aim=min(gaps, default=Decimal(0)) / 1000)
-        rows = Verdict(out, steps=self.better.steps)
-        self._look_for_rays(rows)
+        aim = min(gaps, default=Decimal(0)) / 1000
+        rows = Verdict(out)
+        self.better = Better(X, P, Decimal("Infinity"))
+        if any(claim.status == "NO_MINIMISER" for claim in self.claims):
+            self._look_for_rays(rows)
+        if rows.minimiser != "none":
+            self.better = polish(self.objective, X, P, aim=aim)
+            rows.steps = self.better.steps
+            if self.better.left > self.better.P * Decimal("1e-40"):
+                self._look_for_rays(rows)
         best = self.better
-        rows.left = float(best.left / best.P) if best.P else 0.0
+        rows.settled = best.left <= max(10 * aim, P * Decimal("1e-40"))
         for claim in self.claims:
             out += self._false_gap(claim)
             if claim.status:
@@ -104,9 +110,6 @@ class _Court:
     def _look_for_rays(self, rows: Verdict) -> None:
         """Where P falls for ever, a far point along the ray is the better one."""
         said = [claim for claim in self.claims if claim.status == "NO_MINIMISER"]
-        open_end = self.better.left > self.better.P * Decimal("1e-40")
-        if not (said or open_end):
-            return
         ray = find_ray(self.objective, *[self._of(claim)[0] for claim in said])
         if ray is None:
             return
@@ -116,7 +119,7 @@ class _Court:
             X = best.X + ray * Decimal(10) ** power
             P = self.objective.value(X)
             if P < self.better.P:
-                self.better = Better(X, P, P)
+                self.better = Better(X, P, Decimal(0))
 
     # ---- charges ----
 
@@ -128,7 +131,8 @@ class _Court:
         excess = proved_difference(self.case, self.objective, X, self.better.X)
         if not excess > Fraction(claim.gap) + LEAST:
             return []
-        short = (P - self.better.P - Decimal(claim.gap)) / self._unit(P)
+        unit = max(P, FLOOR * self.objective.value(X * 0))
+        short = (P - self.better.P - Decimal(claim.gap)) / unit
         band = next(name for name, least in BANDS.items() if short >= least)
         details = f"P(x) - P* >= {_show(excess)} > gap = {claim.gap:.6g}, P(x) = {P:.6g}"
         return [Conviction(f"false gap, {band}", claim.label, details, self.better.X)]

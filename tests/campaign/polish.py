@@ -8,20 +8,23 @@ Whether it converges or not, what it finds is a point, and convicts as one.
 """
 
 import decimal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
 
-from .decimals import WORK, Objective, floats
+from .decimals import RATIONAL, WORK, Objective, floats
 from .solving import solve_in_floats, solve_semidefinite
 
 ZERO = Decimal(0)
+NOTHING = Decimal("1e-50")
+"""Of the P that was begun with."""
 
 
 @dataclass
 class Better:
-    """The best point found, P there, and about how much may be left above P*."""
+    """The best point found, P there, and about how much of it may be left above P*."""
 
     X: np.ndarray
     P: Decimal
@@ -46,6 +49,7 @@ def polish(
     with decimal.localcontext(WORK):
         P = objective.value(X) if P is None else P
         best = Better(X, P, Decimal("Infinity"))
+        nothing = P * NOTHING
         n, D = objective.A.shape
         sweep = n * D * (objective.K or 1)
         for _ in range(steps):
@@ -53,11 +57,11 @@ def polish(
             budget -= 6 * sweep
             d, cost = newton.direction(budget)
             budget -= cost
-            if d is None or budget < 0:
+            if d is None:
                 break
-            best.left = newton.decrease(d)
-            # Far below P the rest of the digits is that of P itself.
-            if best.left <= max(aim, best.P * Decimal("1e-55")):
+            # Nothing is below 0, and what Newton's method expects is half of -g'd at the end.
+            best.left = min(newton.decrease(d), best.P)
+            if best.left <= max(aim, nothing):
                 break
             moved = newton.move(best.P, d)
             if moved is None:
@@ -71,6 +75,8 @@ class _Newton:
 
     def __init__(self, objective: Objective, X: np.ndarray) -> None:
         self.of, self.X = objective, X
+        self.straight = False
+        """Whether P is straight along the direction, which then has no length of its own."""
         self.Z = objective.predict(X)
         self.y, self.curvature = objective.slopes(self.Z)
         g = objective.gradient(X, self.y)
@@ -85,14 +91,34 @@ class _Newton:
         if objective.K:  # the same shift of a free row in all classes changes nothing
             self.moving[objective.free, 0] = False
         self.g = g + l1 * self.side
-        self.l2 = l2[self.moving]
+        self.l2 = l2
 
     def direction(self, budget: float) -> tuple[np.ndarray | None, float]:
-        """Where to go, and what finding out has cost in products."""
+        """Where to go, and what finding out has cost in products; None if it would cost too much.
+
+        A coordinate that l1 held at 0 and that would leave to the wrong side stays.
+        """
+        spent = 0.0
+        while True:
+            d, cost = self._direction(budget - spent)
+            spent += cost
+            if d is None:
+                return None, spent
+            wrong = np.array([v * s < 0 and not x for v, s, x in self._each(d)], dtype=bool)
+            wrong = wrong.reshape(d.shape) & self.moving
+            if not wrong.any():
+                return d, spent
+            self.moving &= ~wrong
+
+    def _each(self, d: np.ndarray) -> Iterator[tuple[Decimal, int, Decimal]]:
+        return zip(d.flat, self.side.flat, self.X.flat, strict=True)
+
+    def _direction(self, budget: float) -> tuple[np.ndarray | None, float]:
         m = int(self.moving.sum())
         g = -self.g[self.moving]
+        d = self.g * 0
         if not m or not any(g):
-            return None, 0.0
+            return d, 0.0
         step = self._in_floats(g)
         cost = 0.0
         if step is None:
@@ -100,8 +126,8 @@ class _Newton:
             if cost > budget:
                 return None, 0.0
             step, beyond = solve_semidefinite(self._hessian(), g)
-            step = step if beyond is None else beyond
-        d = np.full(self.X.shape, ZERO, dtype=object)
+            self.straight = beyond is not None
+            step = beyond if self.straight else step
         d[self.moving] = step
         return d, cost
 
@@ -115,7 +141,7 @@ class _Newton:
             A, weight = of.floats / top, floats(self.of.w / self.of.W)
             H = self._assemble(A, weight, floats(self.curvature))
             exact_scale = np.array([Decimal(v) for v in scale.tolist()], dtype=object)
-            H[np.diag_indices_from(H)] += floats(self.l2 / exact_scale / exact_scale)
+            H[np.diag_indices_from(H)] += floats(self.l2[self.moving] / exact_scale / exact_scale)
             unit = np.sqrt(np.diag(H))
             H = H / unit / unit[:, None]
             right = floats(g / exact_scale) / unit
@@ -128,7 +154,7 @@ class _Newton:
 
     def _hessian(self) -> np.ndarray:
         H = self._assemble(self.of.A, self.of.w / self.of.W, self.curvature)
-        H[np.diag_indices_from(H)] += self.l2
+        H[np.diag_indices_from(H)] += self.l2[self.moving]
         return H
 
     def _assemble(self, A: np.ndarray, weight: np.ndarray, curvature: np.ndarray) -> np.ndarray:
@@ -152,29 +178,60 @@ class _Newton:
 
     def decrease(self, d: np.ndarray) -> Decimal:
         """-g'd, about twice what a Newton step takes off P."""
-        return -(self.g * d).sum()
+        return -(self.g * d * self.moving).sum()
 
     def move(self, P: Decimal, d: np.ndarray) -> tuple[np.ndarray, Decimal] | None:
-        """A point with a lower P along d, as far as that goes; None if there is none."""
-        t = Decimal(1)
-        found = None
-        for _ in range(40):
+        """A point with a lower P along d; None if there is none."""
+        if not self.straight:
+            X = self._held(self.X + d)
+            value = self.of.value(X)
+            if value < P:
+                return X, value
+        for t in self._shorter(d):
             X = self._held(self.X + t * d)
             value = self.of.value(X)
             if value < P:
-                found = X, value
-                break
+                return X, value
+        return None
+
+    def _shorter(self, d: np.ndarray) -> Iterator[Decimal]:
+        """Lengths to try: the best one where P is piecewise quadratic, then halves."""
+        crossings = [-x / v for v, s, x in self._each(d) if s and v and x * v < 0]
+        furthest = min(crossings, default=None)
+        best = self._best_length(d, furthest) if self.of.loss in RATIONAL else None
+        if best is not None:
+            yield best
+        t = Decimal(1) if furthest is None else min(Decimal(1), furthest)
+        for _ in range(40):
+            yield t
             t /= 2
-        if found is None or t < 1:
-            return found
-        for _ in range(60):  # along a straight piece there may be far to go
-            t *= 2
-            X = self._held(self.X + t * d)
-            value = self.of.value(X)
-            if value >= found[1]:
-                break
-            found = X, value
-        return found
+
+    def _best_length(self, d: np.ndarray, furthest: Decimal | None) -> Decimal | None:
+        """Where the slope along d is 0: between two kinks it is straight in t."""
+        ends = sorted(t for t in self.of.kinks(self.Z, self.of.A @ d) if t > 0)
+        if furthest is not None:
+            ends = [*[t for t in ends if t < furthest], furthest]
+        low, high = -1, len(ends)  # the slope is negative at 0, before the first end
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._slope(d, ends[middle]) < 0 else (low, middle)
+        left = ends[low] if low >= 0 else ZERO
+        if high == len(ends):
+            if furthest is not None:
+                return furthest
+            right = max(2 * left, Decimal(1))  # the last piece: where its line meets 0
+        else:
+            right = ends[high]
+        first, second = self._slope(d, left), self._slope(d, right)
+        if second <= first:
+            return None
+        return left + (right - left) * first / (first - second)
+
+    def _slope(self, d: np.ndarray, t: Decimal) -> Decimal:
+        """dP/dt at X + t d, short of the first change of sign."""
+        y = self.of.slopes(self.Z + t * (self.of.A @ d))[0]
+        g = self.of.gradient(self.X + t * d, y) + self.of.per_row(self.of.l1) * self.side
+        return (g * d).sum()
 
     def _held(self, X: np.ndarray) -> np.ndarray:
         """Coordinates with l1 end at 0 where they would change sign."""
