@@ -17,6 +17,7 @@ from .examine import Examination, examine  # noqa: E402
 from .findings import write_findings  # noqa: E402
 from .problems import generate, position  # noqa: E402
 from .records import Records, summary  # noqa: E402
+from .replay import replayed  # noqa: E402
 from .warm import warm_up  # noqa: E402
 
 
@@ -87,6 +88,9 @@ def show(examination: Examination) -> int:
 
 def main() -> int:
     given = arguments()
+    if given.replay is not None:
+        warm_up()
+        return show(examine(replayed(given.replay)))
     if given.index is not None:
         warm_up()
         family, index = position(given.family, given.index)

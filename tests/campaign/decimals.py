@@ -184,8 +184,9 @@ class Objective:
 
     def value(self, X: np.ndarray, Z: np.ndarray | None = None) -> Decimal:
         """P(x)."""
-        Z = self.predict(X) if Z is None else Z
-        return (self.w * self.losses(Z)).sum() / self.W + self.penalty(X)
+        with decimal.localcontext(WORK):
+            Z = self.predict(X) if Z is None else Z
+            return (self.w * self.losses(Z)).sum() / self.W + self.penalty(X)
 
     def slopes(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """phi'(z) and phi''(z); with classes softmax - e_b, and softmax."""
