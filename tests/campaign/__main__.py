@@ -1,24 +1,23 @@
 """A campaign: `python -m tests.campaign --problems 20000 --seed 1 --jobs 2 --out campaign.jsonl`.
 
 Run it again with the same file and it goes on where it stopped. The first problems of each sort of
-conviction are shrunk to scripts next to that file.
+conviction are shrunk to scripts next to that file. It ends with 1 if anything was convicted.
 """
 
 import argparse
-import multiprocessing
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # before numpy: the problems are small, the processes many
 
 from .examine import Examination, examine  # noqa: E402
-from .findings import write_findings  # noqa: E402
+from .findings import write_findings, write_scripts  # noqa: E402
 from .problems import generate, position  # noqa: E402
 from .records import Records, summary  # noqa: E402
 from .replay import replayed  # noqa: E402
 from .warm import warm_up  # noqa: E402
+from .workers import results  # noqa: E402
 
 
 def arguments() -> argparse.Namespace:
@@ -34,28 +33,13 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _examined(problem: tuple[str, int, int]) -> dict:
-    family, seed, index = problem
-    return examine(generate(family, seed, index)).record()
-
-
-def _results(todo: list[tuple[str, int, int]], jobs: int) -> Iterator[dict]:
-    if jobs == 1:
-        warm_up()
-        yield from map(_examined, todo)
-        return
-    fresh = multiprocessing.get_context("spawn")  # compiled kernels and forks do not mix
-    with fresh.Pool(jobs, initializer=warm_up) as pool:
-        yield from pool.imap_unordered(_examined, todo, chunksize=4)
-
-
 def campaign(given: argparse.Namespace) -> int:
     records = Records(given.out, given.seed)
     places = [position(given.family, at) for at in range(given.problems)]
     todo = [
         (family, given.seed, index) for family, index in places if (family, index) not in records
     ]
-    for count, row in enumerate(_results(todo, given.jobs), 1):
+    for count, row in enumerate(results(todo, given.jobs), 1):
         records.add(row)
         if count % 500 == 0:
             print(f"{count} of {len(todo)}", flush=True)
@@ -67,8 +51,8 @@ def campaign(given: argparse.Namespace) -> int:
     return int(any(row["convictions"] for row in rows))
 
 
-def show(examination: Examination) -> int:
-    """All that was said of one problem."""
+def show(examination: Examination, out: Path | None) -> int:
+    """All that was said of one problem, and with ``out`` scripts for what was wrong."""
     case = examination.of.case
     print(examination.of.name)
     print(f"  {case.shape[0]} x {case.shape[1]}, {case.arguments}")
@@ -83,6 +67,10 @@ def show(examination: Examination) -> int:
     print(f"  minimiser: {verdict.minimiser}; {settled} after {verdict.steps} steps of the judge")
     for c in verdict.convictions:
         print(f"  CONVICTED of {c.what!r} by {c.label!r}: {c.details}")
+    if out is not None:
+        wanted = {c.what: c.label for c in reversed(verdict.convictions)}
+        for path in write_scripts(examination.of, wanted, out):
+            print(f"shrunk to {path}", flush=True)
     return int(bool(verdict.convictions))
 
 
@@ -90,11 +78,11 @@ def main() -> int:
     given = arguments()
     if given.replay is not None:
         warm_up()
-        return show(examine(replayed(given.replay)))
+        return show(examine(replayed(given.replay)), given.out)
     if given.index is not None:
         warm_up()
         family, index = position(given.family, given.index)
-        return show(examine(generate(family, given.seed, index)))
+        return show(examine(generate(family, given.seed, index)), given.out)
     return campaign(given)
 
 

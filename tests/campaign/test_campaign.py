@@ -16,7 +16,7 @@ import dualgap
 from tests.certificate.cases import Case
 
 from . import __main__ as command
-from . import calls, runs
+from . import calls, runs, workers
 from .calls import Call, Failure
 from .decimals import Objective
 from .draws import ALL_LOSSES
@@ -80,14 +80,14 @@ def test_a_campaign_goes_on_where_it_stopped(
 ) -> None:
     """Also after a line that was cut short, which is examined again."""
     asked = []
-    examined = command._examined
+    examined = workers.examined
 
     def counted(problem: tuple[str, int, int]) -> dict:
         asked.append(problem[2])
         return examined(problem)
 
-    monkeypatch.setattr(command, "_examined", counted)
-    monkeypatch.setattr(command, "warm_up", lambda: None)
+    monkeypatch.setattr(workers, "examined", counted)
+    monkeypatch.setattr(workers, "warm_up", lambda: None)
     path = tmp_path / "out.jsonl"
     command.campaign(options(path, 2))
     whole = path.read_text()

@@ -232,11 +232,16 @@ def test_what_a_call_does_wrong_by_itself(monkeypatch: pytest.MonkeyPatch) -> No
     def raised() -> None:
         np.linalg.cholesky(-np.eye(2))
 
-    def hung() -> None:
-        time.sleep(5)
+    def busy() -> None:
+        while True:
+            pass
+
+    def asleep() -> None:
+        time.sleep(60)
 
     monkeypatch.setattr(runs, "TIMEOUT", 0.05)
-    for call, what in ((warned, "warning"), (raised, "exception"), (hung, "timeout")):
+    found = {warned: "warning", raised: "exception", busy: "timeout", asleep: "timeout"}
+    for call, what in found.items():
         case = Claim("planted")
         assert guarded(case, call) is None
         assert [fault for fault, _ in case.faults] == [what]
