@@ -91,8 +91,11 @@ def nearby(rng: np.random.Generator, case: Case, end: Claim) -> list[Claim]:
         x = end.x * (1 + scale * rng.standard_normal(end.x.shape))
         c = np.asarray(end.c) * (1 + scale * rng.standard_normal(np.shape(end.c)))
         c = c if np.ndim(c) else float(c)
+        y = None
+        if given:
+            y = end.y * (1 + rng.choice([0.0, scale, 1.0]) * rng.standard_normal(end.y.shape))
         label = f"certify x perturbed by {scale:g}, y {'given' if given else 'not given'}"
-        out.append(certify(case, label, x, c, end.y if given else None))
+        out.append(certify(case, label, x, c, y))
     if rng.random() < 0.3 and end.x.shape[0] > 1:
         label = "certify where large products cancel"
         out.append(certify(case, label, cancelling(rng, case, end.x), end.c, end.y))

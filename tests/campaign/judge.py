@@ -22,7 +22,7 @@ FLOOR = Decimal("1e-12")
 """CONVERGED and STATIONARY are relative to max(P, this times P0), P0 that of the null model."""
 SLACK = Decimal("1.000001")
 """On `tol`, because P itself is rounded."""
-LEAST = Fraction(2) ** -1022
+LEAST = Decimal(2) ** -1022
 """The least normal float64: no gap is asked to be finer."""
 BANDS = {"gross": Decimal("1e-6"), "fine": Decimal("1e-12"), "rounding": Decimal(0)}
 """How false a gap is: by what it is short of, relative to max(P, 1e-12 P0)."""
@@ -126,10 +126,10 @@ class _Court:
     def _false_gap(self, claim: Claim) -> list[Conviction]:
         """P(x) - P(better) > gap, without any slack."""
         X, P = self._of(claim)
-        if not claim.certified or P - self.better.P <= Decimal(claim.gap):
+        if not claim.certified or P - self.better.P <= Decimal(claim.gap) + LEAST:
             return []
         excess = proved_difference(self.case, self.objective, X, self.better.X)
-        if not excess > Fraction(claim.gap) + LEAST:
+        if not excess > Fraction(claim.gap):
             return []
         unit = max(P, FLOOR * self.objective.value(X * 0))
         short = (P - self.better.P - Decimal(claim.gap)) / unit

@@ -85,7 +85,7 @@ def tiny_weights(rng: np.random.Generator) -> Case:
 
 
 def large_offsets(rng: np.random.Generator) -> Case:
-    """Offsets up to 1e12, all alike or not."""
+    """Offsets up to 1e12, all alike or not; penalties that hardly hold x back."""
     A = rng.standard_normal((size(rng, 40), size(rng, 8)))
     loss = str(rng.choice(ALL_LOSSES))
     b = targets(rng, A, loss)
@@ -94,7 +94,12 @@ def large_offsets(rng: np.random.Generator) -> Case:
     offset = height * (rng.standard_normal(shape) if chance(rng, 0.5) else np.ones(shape))
     if loss in ("squared", "huber") and chance(rng, 0.5):
         b = b + height
-    return case(rng, A, loss=loss, b=b, offset=offset, free=0.4)
+    fixed = {}
+    if chance(rng, 0.5):
+        fixed = {name: float(10.0 ** rng.uniform(-12, -4)) for name in ("l1", "l2")}
+        if chance(rng, 0.7):
+            fixed[str(rng.choice(["l1", "l2"]))] = 0.0
+    return case(rng, A, loss=loss, b=b, offset=offset, free=0.4, **fixed)
 
 
 def large_targets(rng: np.random.Generator) -> Case:

@@ -4,6 +4,7 @@ import decimal
 import math
 import time
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -221,6 +222,14 @@ def test_without_minimiser_a_gap_is_held_against_the_infimum() -> None:
     assert whats(APART, Claim("planted", np.array([0.01]), gap=0.9 * P, certified=True)) == [
         "false gap, gross"
     ]
+
+
+def test_a_gap_of_0_stands_for_what_no_float_can_hold() -> None:
+    """P = log(1 + exp(-1e9)), about 10^(-4e8), is 0 to float64."""
+    case = replace(APART, offset=1e9 * APART.b)
+    assert (
+        whats(case, Claim("planted", np.array([0.01]), certified=True, gap=0.0, kind="gap")) == []
+    )
 
 
 def test_what_a_call_does_wrong_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
