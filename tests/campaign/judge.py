@@ -15,7 +15,7 @@ from tests.certificate.cases import Case
 
 from .decimals import OF_EXP, RATIONAL, WORK, Objective, exact, rational_value
 from .existence import find_ray
-from .polish import Better, polish
+from .polish import NOTHING, Better, polish
 from .runs import Claim
 
 FLOOR = Decimal("1e-12")
@@ -90,17 +90,19 @@ class _Court:
         X, P = min(self.points.values(), key=lambda pair: pair[1])
         gaps = [Decimal(claim.gap) for claim in self.claims if claim.certified]
         aim = min(gaps, default=Decimal(0)) / 1000
+        said = {claim.status for claim in self.claims}
+        if said & {"NO_MINIMISER", "STATIONARY"}:
+            aim = Decimal(0)  # these are held against P* itself
         rows = Verdict(out)
-        self.better = Better(X, P, Decimal("Infinity"))
-        if any(claim.status == "NO_MINIMISER" for claim in self.claims):
+        self.better = Better(X, P, P)
+        if "NO_MINIMISER" in said:
             self._look_for_rays(rows)
-        if rows.minimiser != "none":
-            self.better = polish(self.objective, X, P, aim=aim)
-            rows.steps = self.better.steps
-            if self.better.left > self.better.P * Decimal("1e-40"):
-                self._look_for_rays(rows)
-        best = self.better
-        rows.settled = best.left <= max(10 * aim, P * Decimal("1e-40"))
+        if self.better.P > P * NOTHING:
+            self.better = polish(self.objective, self.better.X, self.better.P, aim=aim)
+        rows.steps = self.better.steps
+        rows.settled = self.better.left <= max(10 * aim, P * Decimal("1e-40"))
+        if rows.minimiser != "none" and self.better.left > self.better.P * Decimal("1e-40"):
+            self._look_for_rays(rows)
         for claim in self.claims:
             out += self._false_gap(claim)
             if claim.status:
@@ -113,7 +115,7 @@ class _Court:
         ray = find_ray(self.objective, *[self._of(claim)[0] for claim in said])
         if ray is None:
             return
-        rows.minimiser = "none"
+        rows.minimiser, rows.settled = "none", True
         best = self.better
         for power in (2, 4, 8, 16):
             X = best.X + ray * Decimal(10) ** power

@@ -48,7 +48,7 @@ def polish(
     """Go down from X until about ``aim`` is left, or the steps or the budget of products ends."""
     with decimal.localcontext(WORK):
         P = objective.value(X) if P is None else P
-        best = Better(X, P, Decimal("Infinity"))
+        best = Better(X, P, P)  # nothing is below 0
         nothing = P * NOTHING
         n, D = objective.A.shape
         sweep = n * D * (objective.K or 1)

@@ -193,6 +193,7 @@ def test_stationary_means_near_the_optimum() -> None:
     far = Claim("planted", np.array([1.0]), status="STATIONARY", tol=1e-3)
     near = Claim("planted", np.array([3 / 7]), status="STATIONARY", tol=1e-3)
     assert whats(RIDGE, far) == ["stationary above tol"]
+    assert whats(RIDGE, far, replace(claim(5.0), label="another")) == ["stationary above tol"]
     assert whats(RIDGE, near) == []
 
 
@@ -209,6 +210,7 @@ TOUCHING = Case(  # the two rows at 0.5 hold each other, the others go for ever
 )  # fmt: skip
 def test_minimisers_are_denied_only_where_there_are_none(case: Case, none: bool) -> None:
     denied = Claim("planted", np.zeros(case.shape[1]), status="NO_MINIMISER", tol=1e-6)
+    denied = replace(denied, certified=True, gap=1.0, kind="gap")
     assert (find_ray(Objective(case)) is not None) == none
     verdict = judge(case, [denied])
     assert [c.what for c in verdict.convictions] == ([] if none else ["minimiser denied"])
@@ -222,6 +224,17 @@ def test_without_minimiser_a_gap_is_held_against_the_infimum() -> None:
     assert whats(APART, Claim("planted", np.array([0.01]), gap=0.9 * P, certified=True)) == [
         "false gap, gross"
     ]
+
+
+def test_what_holds_each_other_is_held_against_its_own_optimum() -> None:
+    """Two of three rows stay at log 2 each: P falls to (2/3) log 2 and no further."""
+    x = np.array([0.5, 0.0])
+    objective = Objective(TOUCHING)
+    off = float(objective.value(exact(x))) - 2 / 3 * math.log(2)
+    assert whats(TOUCHING, Claim("planted", x, gap=1.0001 * off, certified=True)) == []
+    for status in ("NO_MINIMISER", ""):
+        false = Claim("planted", x, gap=0.9999 * off, certified=True, status=status)
+        assert whats(TOUCHING, false) == ["false gap, gross"]
 
 
 def test_a_gap_of_0_stands_for_what_no_float_can_hold() -> None:
