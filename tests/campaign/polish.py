@@ -195,16 +195,16 @@ class _Newton:
         return None
 
     def _shorter(self, d: np.ndarray) -> Iterator[Decimal]:
-        """Lengths to try: the best one where P is piecewise quadratic, then halves."""
+        """Lengths to try: the best one where P is piecewise quadratic, then shorter ones."""
         crossings = [-x / v for v, s, x in self._each(d) if s and v and x * v < 0]
         furthest = min(crossings, default=None)
         best = self._best_length(d, furthest) if self.of.loss in RATIONAL else None
         if best is not None:
             yield best
         t = Decimal(1) if furthest is None else min(Decimal(1), furthest)
-        for _ in range(40):
+        for _ in range(60):  # where an exponential is flat a Newton step means little
             yield t
-            t /= 2
+            t /= 4
 
     def _best_length(self, d: np.ndarray, furthest: Decimal | None) -> Decimal | None:
         """Where the slope along d is 0: between two kinks it is straight in t."""

@@ -5,15 +5,9 @@ import pytest
 from . import runs
 from .examine import examine
 from .problems import generate
-from .warm import warm_up
 
 SEED = 0
 PROBLEMS = {"old": 150, "new": 100}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def loaded() -> None:
-    warm_up()
 
 
 @pytest.mark.parametrize(
