@@ -1,0 +1,121 @@
+"""One problem, all that is asked of the library about it, and the verdict."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tests.certificate.cases import Case
+
+from .judge import Verdict, judge
+from .problems import Generated
+from .runs import SLOW, Claim, certify, solve
+
+TOLERANCES = (1e-4, 1e-6, 1e-9)
+NAMED = 0.25
+"""The share of problems that a named algorithm is run on, too."""
+ALGORITHMS = (
+    "bpd", "opt-bpd", "ada-bpd", "df-bpd", "adf-bpd", "agd", "spdc", "ada-spdc", "df-spdc",
+    "adf-spdc", "svrg", "katyusha", "newton", "sdca", "working-set", "prox-newton",
+)  # fmt: skip
+
+
+@dataclass
+class Examination:
+    """A problem with the claims about it and the verdict."""
+
+    of: Generated
+    claims: list[Claim] = field(repr=False)
+    verdict: Verdict
+    seconds: float = 0.0
+
+    def record(self) -> dict[str, Any]:
+        """What is written down: one JSON line."""
+        return {
+            "family": self.of.family,
+            "index": self.of.index,
+            "kind": self.of.kind,
+            "loss": self.of.case.loss,
+            "minimiser": self.verdict.minimiser,
+            "settled": self.verdict.settled,
+            "seconds": round(self.seconds, 4),
+            "runs": [
+                {
+                    "algorithm": claim.algorithm,
+                    "tol": claim.tol,
+                    "status": claim.status,
+                    "kind": claim.kind,
+                    "gap": claim.gap,
+                    "passes": round(claim.passes, 2),
+                    "seconds": round(claim.seconds, 4),
+                    "slow": claim.seconds > SLOW,
+                }
+                for claim in self.claims
+                if claim.algorithm
+            ],
+            "convictions": [
+                {"what": c.what, "label": c.label, "details": c.details}
+                for c in self.verdict.convictions
+            ],
+        }
+
+
+def examine(generated: Generated) -> Examination:
+    """Run, certify, judge."""
+    began = time.process_time()
+    claims = all_claims(generated)
+    verdict = judge(generated.case, claims)
+    return Examination(generated, claims, verdict, time.process_time() - began)
+
+
+def all_claims(generated: Generated) -> list[Claim]:
+    """Runs of `auto`, now and then of a named algorithm, and certificates of points nearby."""
+    case = generated.case
+    # Not the numbers that made the problem: it would be the same if these were drawn otherwise.
+    rng = np.random.default_rng([generated.seed, 7, generated.index])
+    claims = [solve(case, tol=tol, watch=tol == 1e-6) for tol in TOLERANCES]
+    if rng.random() < NAMED:
+        name, tol = str(rng.choice(ALGORITHMS)), float(rng.choice([1e-4, 1e-6]))
+        claims.append(solve(case, name, tol, max_passes=200, watch=True))
+    ended = [claim for claim in claims if claim.has_point]
+    return claims + (nearby(rng, case, ended[-1]) if ended else [])
+
+
+def nearby(rng: np.random.Generator, case: Case, end: Claim) -> list[Claim]:
+    """Certificates of the end itself without its dual point, of points near it, and of 0."""
+    out = [certify(case, "certify the end without y", end.x, end.c, None)]
+    for given in (True, False):
+        scale = 10.0 ** rng.integers(-16, 1)
+        x = end.x * (1 + scale * rng.standard_normal(end.x.shape))
+        c = np.asarray(end.c) * (1 + scale * rng.standard_normal(np.shape(end.c)))
+        c = c if np.ndim(c) else float(c)
+        y = None
+        if given:
+            y = end.y * (1 + rng.choice([0.0, scale, 1.0]) * rng.standard_normal(end.y.shape))
+        label = f"certify x perturbed by {scale:g}, y {'given' if given else 'not given'}"
+        out.append(certify(case, label, x, c, y))
+    if rng.random() < 0.3 and end.x.shape[0] > 1:
+        label = "certify where large products cancel"
+        out.append(certify(case, label, cancelling(rng, case, end.x), end.c, end.y))
+    zero = np.zeros_like(end.x), np.zeros_like(end.c) if np.ndim(end.c) else 0.0
+    out.append(certify(case, "certify 0 with the last y", *zero, end.y))
+    return out
+
+
+def cancelling(rng: np.random.Generator, case: Case, x: np.ndarray) -> np.ndarray:
+    """x moved by up to 1e12 along two columns, so that what one adds the other takes away."""
+    A = case.A.toarray() if sp.issparse(case.A) else np.asarray(case.A)
+    A = A.astype(float)
+    j, k = rng.choice(A.shape[1], 2, replace=False)
+    top = np.abs(A).max(axis=0)
+    if not (top[j] > 0 and top[k] > 0):
+        return x
+    # In units of the largest entries, so that no product leaves the range of float64.
+    first, second = A[:, j] / top[j], A[:, k] / top[k]
+    far = 10.0 ** rng.uniform(0, 12)
+    moved = np.array(x)
+    moved[j] += far / top[j]
+    moved[k] -= far * (first @ second) / (second @ second) / top[k]
+    return moved if np.isfinite(moved).all() else x
