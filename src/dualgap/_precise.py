@@ -1,11 +1,12 @@
 """Twice the digits: numbers as unevaluated sums of two floats (double-double), by arrays.
 
 For what float64 cannot tell apart: nearly dependent columns, sums that cancel. Every function
-rests on two facts of IEEE arithmetic (Dekker 1971, Knuth): the error of a sum and of a product of two
-floats is a float, and can be computed.
+rests on two facts of IEEE arithmetic (Dekker 1971, Knuth): the error of a sum and of a product of
+two floats is a float, and can be computed.
 
-A pair (high, low) stands for high + low with |low| <= u |high|, u = 2^-53. Entries must be below 2^996
-in absolute value, and products either 0 or above 2^-960: callers scale by powers of two first.
+A pair (high, low) stands for high + low with |low| <= u |high|, u = 2^-53. Entries must be below
+2^996 in absolute value, and products either 0 or above 2^-960: callers scale by powers of two
+first.
 """
 
 from __future__ import annotations

@@ -271,10 +271,10 @@ def _duality_gap(
 ) -> Bound | None:
     """The gap at y made feasible, with everything that rounding may hide.
 
-    h(z, y) = phi(z) + phi*(y) - y z is >= 0 and 1/gamma-smooth in z, so that |h'|^2 <= 2 h/gamma and
-    h(z + e) <= (sqrt(h(z)) + |e|/sqrt(2 gamma))^2; the same for a regulariser's term with l2 > 0, which
-    is 1/l2-smooth in s. Summed up by Minkowski's inequality. So an error of z or s counts by its
-    square where the gap is small: twice nothing.
+    h(z, y) = phi(z) + phi*(y) - y z is >= 0 and 1/gamma-smooth in z, so that |h'|^2 <= 2 h/gamma
+    and h(z + e) <= (sqrt(h(z)) + |e|/sqrt(2 gamma))^2; the same for a regulariser's term with l2 >
+    0, which is 1/l2-smooth in s. Summed up by Minkowski's inequality. So an error of z or s counts
+    by its square where the gap is small: twice nothing.
     """
     point = make_feasible(problem, at.z, y, products)
     if point is None:

@@ -24,7 +24,7 @@ from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm, as_algorithm, with_options
 from dualgap.algorithms._randomised import Randomised
 from dualgap.algorithms.ada_spdc import AdaSPDC
-from dualgap.certificate import Certificate, certified_pair, certify_point
+from dualgap.certificate import Certificate, certified_pair
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
@@ -463,7 +463,7 @@ class _Run:
         return None
 
     def _judge_uncertified(self, s: State, target: float) -> Status | None:
-        """No bound could be had though it was due: go on while P falls, then say that it does not."""
+        """No bound could be had though it was due: go on while P falls, then say so."""
         self.attempts.failures += 1
         if self.attempts.failures % 4:
             return None
@@ -499,7 +499,7 @@ class _Run:
         for point, guess in trials:
             trial, y = certified_pair(self.user, point, guess)
             self.attempts.passes += 1
-            if trial.gap < found.gap or trial.primal < found.primal and trial.gap == found.gap:
+            if trial.gap < found.gap or (trial.primal < found.primal and trial.gap == found.gap):
                 found, self.better = trial, (point, y, trial)
         return found
 
@@ -522,14 +522,16 @@ class _Run:
         problem, best = self.user, s.incumbent
         assert best.x is not None
         x = self._to_user(s, best.x)
-        y, certificate = best.y, None
-        if y is not None:
-            known = self.last is not None and self.last[0] is best.x and self.last[1] is y
-            certificate = self.last[2] if known and self.last else certify_point(problem, x, y)
-        if certificate is None or certificate.gap > self.tol * problem.scale(best.primal):
+        y = best.y
+        known = self.last is not None and self.last[0] is best.x and self.last[1] is y
+        if known and self.last is not None:
+            certificate = self.last[2]
+        else:
+            certificate, y = certified_pair(problem, x, y)
+        if certificate.gap > self.tol * problem.scale(best.primal):
             for guess in (None, newton_dual(problem, x, problem.predict(x))):
                 trial, other = certified_pair(problem, x, guess)
-                if certificate is None or trial.gap < certificate.gap:
+                if trial.gap < certificate.gap:
                     y, certificate = other, trial
         if self.better is not None and self.better[2].gap < certificate.gap:
             x, y, certificate = self.better

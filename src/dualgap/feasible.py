@@ -214,7 +214,7 @@ def _balance(problem: Problem, y: Array) -> Array:
 
 
 def _imbalance(problem: Problem, y: Array, products: Products) -> _LastStep:
-    """From sum_i q_i y_i = rounding to 0: a shift for squared loss, else the heavier sign gives in."""
+    """From a sum of rounding to 0: a shift for squared loss; else the heavier sign gives in."""
     if not y.any():
         return _LastStep()
     length = math.sqrt(problem.inner(y, y))
@@ -235,12 +235,11 @@ def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastS
     y, u = A'Qy, and what is left to do.
     """
     if y.ndim == 2:
-        found = simplex.project(problem, z, y)
-        return (
-            None
-            if found is None
-            else (*found[:2], _LastStep(nu=found[2], D=found[3], reach=found[2]))
-        )
+        of_classes = simplex.project(problem, z, y)
+        if of_classes is None:
+            return None
+        y, u, nu, D = of_classes
+        return y, u, _LastStep(nu=nu, D=D, reach=nu)
     few = int(problem.regularizer.free.sum()) <= min(problem.n, GRAM_LIMIT)
     if problem.loss.is_quadratic or not few:
         return _move(problem, z, y, problem.free_span)
@@ -263,7 +262,7 @@ def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastS
 def _move(
     problem: Problem, z: Array, y: Array, span: Span | None
 ) -> tuple[Array, Array, _LastStep] | None:
-    """y moved by the span, u = A'Qy, and the last step to F'Qy = 0, which only real numbers make."""
+    """y moved by the span, u = A'Qy, and the last step to F'Qy = 0, which is one of real numbers."""
     if span is None:
         return None
     moved = _into_domain(problem, span.projected(y))

@@ -1,7 +1,7 @@
 """Gram matrices of a set S of columns, factorised, with a word on how far they can be trusted.
 
-`NormalEquations` solves (A_S' W A_S + diag(l2)) beta = r. Columns are brought to unit length first, so
-that units of measurement do not matter.
+`NormalEquations` solves (A_S' W A_S + diag(l2)) beta = r. Columns are brought to unit length first,
+so that units of measurement do not matter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class NormalEquations:
     Attributes
     ----------
     proved : float
-        A lower bound on the least eigenvalue of G with its diagonal brought to 1; 0 if there is none.
+        A lower bound on the least eigenvalue of G with its diagonal brought to 1; 0 if there is
+        none.
     """
 
     def __init__(
@@ -121,8 +122,8 @@ def certified_inverse_form(
     Also the part of it that stands for rounding.
 
     G - e I is factorised instead of G, in columns of unit length, with e above the rounding of
-    both the factorisation and G itself, a sum of n terms: where that succeeds, G is larger than what
-    was factorised. ``undecided`` bounds the rounding of each entry of r.
+    both the factorisation and G itself, a sum of n terms: where that succeeds, G is larger than
+    what was factorised. ``undecided`` bounds the rounding of each entry of r.
     """
     diagonal = np.diag(G)
     if (diagonal <= UNDERFLOWING).any():

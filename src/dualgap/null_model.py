@@ -64,7 +64,11 @@ def _distinct_rows(problem: Problem) -> tuple[Array, Array, Array]:
     if isinstance(problem.loss, RegressionLoss):
         return b, q, np.zeros_like(b)
     labels, at = np.unique(b, return_inverse=True)
-    return labels, np.bincount(at, q), np.zeros((labels.size, *problem.shape[1:]))
+    return (
+        labels,
+        np.asarray(np.bincount(at, q), dtype=np.float64),
+        np.zeros((labels.size, *problem.shape[1:])),
+    )
 
 
 def _curvature(loss: Loss, z: Array, b: Array, q: Array) -> Array | float:

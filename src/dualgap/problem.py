@@ -99,7 +99,7 @@ class Problem:
         """K, the predictions per row, where the loss takes several; else None."""
         _check_entries(self.outputs, self.n, self.d)
         self.sample_weight = _weights(sample_weight, self.n)
-        """w as it was given, before q = w/W was rounded; None where rows weigh the same by default."""
+        """w as it was given, before q = w/W was rounded; None where none was."""
         self.q = _shares(self.sample_weight, self.n)
         self.uniform = bool((self.q == self.q[0]).all())
         """All rows weigh the same."""

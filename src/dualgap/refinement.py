@@ -1,10 +1,11 @@
 """Newton steps as exact as float64 allows, for points that rounding holds up.
 
-On the coordinates J where g is smooth at x (no l1, or x_j != 0) let H d = -grad P, H the Hessian of P on J.
+On the coordinates J where g is smooth at x (no l1, or x_j != 0) let H d = -grad P, H the Hessian of
+P on J.
 
-- `newton_dual`: y = phi'(z) + phi''(z) A_J d has A'Qy = -(gradient of g at x + d) on J. It meets to first
-  order what a dual point must meet, and its gap is d'H d/2 to leading order: the distance to the
-  optimum itself, where y = phi'(z) may show nothing.
+- `newton_dual`: y = phi'(z) + phi''(z) A_J d has A'Qy = -(gradient of g at x + d) on J. It meets to
+  first order what a dual point must meet, and its gap is d'H d/2 to leading order: the distance to
+  the optimum itself, where y = phi'(z) may show nothing.
 - `refined`: x + d, and so on while P falls, with signs kept.
 
 Neither forms H, whose condition is the square of that of the data: d comes from the singular values

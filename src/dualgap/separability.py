@@ -58,8 +58,8 @@ def separates(problem: Problem, x: Array, z: Array) -> bool:
 def has_direction(problem: Problem) -> bool:
     """Whether some direction is proved to separate, found by a linear program; small data only.
 
-    The v of largest total margin with all margins >= 0 and |v_j| <= 1. Classes that overlap in part may be
-    separated in part, and then iterates show no direction.
+    The v of largest total margin with all margins >= 0 and |v_j| <= 1. Classes that overlap in part
+    may be separated in part, and then iterates show no direction.
     """
     if not problem.regularizer.free.all() or problem.n * problem.size > PROGRAM_LIMIT:
         return False
@@ -83,7 +83,7 @@ def has_direction(problem: Problem) -> bool:
     found = linprog(
         -(M / size).sum(axis=0), A_ub=-(M / size), b_ub=np.zeros(len(M)), bounds=(-1.0, 1.0)
     )
-    if found.x is None or not -found.fun > 1e-9:
+    if found.x is None or found.fun is None or not found.fun < -1e-9:
         return False
     v = np.where(np.abs(found.x) > 1e-9, found.x, 0.0) / size
     return any(

@@ -6,13 +6,14 @@ D_i >= 0 of our choice let
     G = F' diag(q D) F,    rho = F'Qy,    y' = y - D F G^(-1) rho,    nu^2 = rho' G^(-1) rho.
 
 Then F'Qy' = 0 in real arithmetic, and by Cauchy and Schwarz |y'_i - y_i| <= nu sqrt(D_i/q_i) and
-|(A'Qy')_j - (A'Qy)_j| <= nu sqrt(sum_i q_i D_i a_ij^2). So nothing has to be solved exactly: a bound on nu
-is enough, and nu is about the rounding of y. What it takes is a proof that G is regular:
+|(A'Qy')_j - (A'Qy)_j| <= nu sqrt(sum_i q_i D_i a_ij^2). So nothing has to be solved exactly: a
+bound on nu is enough, and nu is about the rounding of y. What it takes is a proof that G is
+regular:
 
 - `GramSpan`, where the Gram matrix is well conditioned: a Cholesky factorisation of G - c I;
 - `BasisSpan` where it is not: any X for which C = diag(sqrt(q D)) F X has C'C near I. Then
-  nu <= |X' rho|/(1 - |C'C - I|)^(1/2). X comes from a QR factorisation, in float64 or, for columns that are
-  nearly dependent, with twice the digits.
+  nu <= |X' rho|/(1 - |C'C - I|)^(1/2). X comes from a QR factorisation, in float64 or, for columns
+  that are nearly dependent, with twice the digits.
 
 Columns are left out only if they are proved to be combinations of the others: a column of zeros, or
 an exact relation with small integers (a duplicate, a one-hot code and the constant). No singular
@@ -213,7 +214,7 @@ class BasisSpan(Span):
     @property
     def dimension(self) -> int:
         """Those that are kept."""
-        return self.F.shape[1]
+        return int(self.F.shape[1])
 
     def basis(self) -> Array:
         """Columns of F (or what stands for them), times powers of two."""
@@ -260,8 +261,8 @@ class BasisSpan(Span):
 def _groups_of_rows(F: Array, counts: Mask) -> Array | None:
     """The indicators of equal rows, if these span what the columns F span; else None.
 
-    Let R be the distinct rows of F that are not 0 and E the indicators of where they stand: F = E R. If the
-    rows of R are independent, F and E have the same span.
+    Let R be the distinct rows of F that are not 0 and E the indicators of where they stand: F = E
+    R. If the rows of R are independent, F and E have the same span.
     """
     some = np.flatnonzero(counts & F.any(axis=1))
     distinct, group = np.unique(F[some], axis=0, return_inverse=True)
@@ -337,7 +338,7 @@ def _by_householder(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float
 
 
 def _by_gram_schmidt(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
-    """Modified Gram and Schmidt with pivoting and twice the digits; X goes through the same steps."""
+    """Modified Gram-Schmidt with pivoting and twice the digits; X goes through the same steps."""
     n, m = F.shape
     scale = dd.inverse_root(dd.total(dd.times(B, B)))
     V = dd.times(B, _rows_of(scale, n))
@@ -404,8 +405,8 @@ def _least_singular_value(C: Array, error: float) -> float:
 def _are_combinations(F: Array, kept: Places, others: Places, T: Array, exact: bool) -> bool:
     """Whether every other column is, exactly, a combination of the kept ones near T.
 
-    With ``exact`` T is good to the last bit, so that coefficients may be any floats; else they are looked
-    for as fractions of small integers.
+    With ``exact`` T is good to the last bit, so that coefficients may be any floats; else they are
+    looked for as fractions of small integers.
     """
     return all(_is_combination(F, kept, int(j), t, exact) for j, t in zip(others, T.T, strict=True))
 
