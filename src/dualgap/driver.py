@@ -258,6 +258,8 @@ class _Attempts:
     """First iteration at which a gap within tol may be confirmed again."""
     passes: float = 0.0
     """What attempts and confirmations have cost."""
+    wait: int = 1
+    """How much longer than usual to wait before a run is asked again whether it is stuck."""
     lowest: float = math.inf
     """The least P when certificates had failed for a while."""
 
@@ -420,9 +422,11 @@ class _Run:
 
     def _judge_stuck(self, s: State) -> Status | None:
         """A gap that no longer shrinks may be rounding, though it is not tiny: ask."""
-        if not self._is_stuck(s, times=1 if self.algorithm.is_second_order else 5):
+        times = 1 if self.algorithm.is_second_order else 5
+        if not self._is_stuck(s, times * self.attempts.wait):
             return None
         self.improved = (self.improved[0], s.t)
+        self.attempts.wait *= 4
         certificate = self._certify_harder(s)
         if certificate.gap <= self.tol * self.user.scale(certificate.primal):
             return self._converged(s)

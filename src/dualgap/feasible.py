@@ -262,7 +262,7 @@ def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastS
 def _move(
     problem: Problem, z: Array, y: Array, span: Span | None
 ) -> tuple[Array, Array, _LastStep] | None:
-    """y moved by the span, u = A'Qy, and the last step to F'Qy = 0, which is one of real numbers."""
+    """y moved by the span, u = A'Qy, and the last step to F'Qy = 0, one of real numbers."""
     if span is None:
         return None
     moved = _into_domain(problem, span.projected(y))

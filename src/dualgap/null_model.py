@@ -46,10 +46,10 @@ def _guess(problem: Problem, b: Array, q: Array, offset: Array) -> float | Array
     if problem.loss.is_vector:
         return np.zeros(offset.shape[1])
     wanted = b - offset
-    if (wanted == wanted[0]).all():
-        return float(wanted[0])
     if isinstance(problem.loss, MarginLoss) and (b == b[0]).all():  # far on the right side
         return float(b[0]) * (2.0 + 2.0 * float(np.abs(offset).max()))
+    if (wanted == wanted[0]).all():
+        return float(wanted[0])
     if problem.loss.is_quadratic:
         return weighted_sum(q, wanted)
     return float(np.median(wanted))

@@ -1,10 +1,10 @@
 """The two products of a certificate, each with a bound on its rounding.
 
 z = A x + offset is off by at most E in the norm |e|_Q = (sum_i q_i e_i^2)^(1/2), and every
-(A'Qy)_j by at most an error of its own. `Plain` products are those of the iterations; their errors are bounded by
-norms that are known already: gamma(k) sum_j |a_j|_Q |x_j| and gamma(k) |a_j|_Q |y|_Q for sums of k
-terms. `Precise` ones have twice the digits, cost some thirty times as much, and are for data where
-those bounds leave the gap open: large numbers that cancel.
+(A'Qy)_j by at most an error of its own. `Plain` products are those of the iterations; their errors
+are bounded by norms that are known already: gamma(k) sum_j |a_j|_Q |x_j| and gamma(k) |a_j|_Q |y|_Q
+for sums of k terms. `Precise` ones have twice the digits, cost some thirty times as much, and are
+for data where those bounds leave the gap open: large numbers that cancel.
 """
 
 from __future__ import annotations

@@ -25,9 +25,10 @@ from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 MOST_COLUMNS = 1024
 MOST_WORK = 1e9
 """n |J|^2: multiplications of a singular value decomposition."""
-STEPS = 30
+STEPS = 60
 SHORTEST = 1e-4
 """Of a step: below it, more damping is tried instead."""
+LONGEST = 1e12
 DAMPING = (0.0, 1e-10, 1e-6, 1e-3, 0.1)
 """Of the largest singular value's square, added to all of them where a step does not lower P."""
 
@@ -35,12 +36,16 @@ DAMPING = (0.0, 1e-10, 1e-6, 1e-3, 0.1)
 class _Model:
     """P to second order at x, on J."""
 
-    def __init__(self, problem: Problem, x: Array, z: Array, products: Products) -> None:
+    def __init__(
+        self, problem: Problem, x: Array, z: Array, products: Products, majorise: bool = False
+    ) -> None:
         g = problem.regularizer
         self.problem, self.x = problem, x
         self.J: Places = np.flatnonzero((g.l1 == 0.0) | (x != 0.0))
         self.slope = problem.loss.grad(z, problem.b)
         self.hess = problem.loss.hess(z, problem.b)
+        if majorise:  # phi'' everywhere at its bound: where it is 0 there is no other guide
+            self.hess = np.full_like(z, 1.0 / problem.loss.gamma)
         smooth = products.adjoint(problem, self.slope)
         self.gradient = (smooth + g.l2 * x + g.l1 * np.sign(x))[self.J]
         root = np.sqrt(problem.q * self.hess)
@@ -61,6 +66,8 @@ class _Model:
     def step(self, damping: float) -> Array:
         """d, with zeros outside J."""
         squares = self.sigma**2
+        if not squares.size or not squares[0] > 0.0:
+            return np.zeros(self.problem.size)
         kept = squares > np.finfo(float).eps ** 2 * squares[0]
         along = self.V[kept] @ (self.unit * self.gradient)
         d = np.zeros(self.problem.size)
@@ -81,8 +88,6 @@ def newton_dual(problem: Problem, x: Array, z: Array) -> Array | None:
     if not _fits(problem, x):
         return None
     model = _Model(problem, x, z, PLAIN)
-    if model.sigma.size == 0 or not model.sigma[0] > 0.0:
-        return None
     y = model.slope + model.hess * problem.design.matvec(model.step(0.0))
     return np.asarray(y) if np.isfinite(y).all() else None
 
@@ -94,30 +99,41 @@ def refined(problem: Problem, x: Array) -> Array:
         if not _fits(problem, x):
             break
         z = products.predict(problem, x).z
-        primal = problem.primal(x, z)
-        model = _Model(problem, x, z, products)
-        if model.sigma.size == 0 or not model.sigma[0] > 0.0:
-            break
-        new = _lower(problem, x, primal, model, products)
+        new = _lower(problem, x, z, products)
         if new is None:
             break
         x = new
     return x
 
 
-def _lower(
-    problem: Problem, x: Array, primal: float, model: _Model, products: Products
-) -> Array | None:
-    """x + t d with a lower P; a coordinate that would change its sign stops at 0."""
+def _lower(problem: Problem, x: Array, z: Array, products: Products) -> Array | None:
+    """x + t d with a lower P: by the Hessian, damped, and by its bound, which always gives one."""
+
+    def at(d: Array, t: float) -> tuple[float, Array]:
+        """P there; a coordinate that would change its sign stops at 0."""
+        new = x + t * d
+        new = np.where(has_l1 & (new * x < 0.0), 0.0, new)
+        if not np.isfinite(new).all():
+            return np.inf, new
+        return problem.primal(new, products.predict(problem, new).z), new
+
     has_l1 = problem.regularizer.l1 > 0.0
-    for damping in DAMPING:
-        d, t = model.step(damping), 1.0
-        while t >= SHORTEST:
-            new = x + t * d
-            new = np.where(has_l1 & (new * x < 0.0), 0.0, new)
-            if np.isfinite(new).all():
-                value = problem.primal(new, products.predict(problem, new).z)
-                if value < primal:
-                    return new
-            t *= 0.25
+    primal = problem.primal(x, z)
+    for majorise in (False, True):
+        model = _Model(problem, x, z, products, majorise)
+        for damping in DAMPING:
+            d, t = model.step(damping), 1.0
+            if not d.any():
+                break
+            value, new = at(d, t)
+            while not value < primal and t >= SHORTEST:
+                t *= 0.25
+                value, new = at(d, t)
+            if value < primal:
+                while t < LONGEST:  # kinks are far where there is no curvature
+                    further, beyond = at(d, 4.0 * t)
+                    if not further < value:
+                        break
+                    t, value, new = 4.0 * t, further, beyond
+                return new
     return None
