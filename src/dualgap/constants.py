@@ -17,8 +17,9 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg
 
-from dualgap._types import Array
-from dualgap.designs import Design
+from dualgap._types import Array, Places
+from dualgap.designs import Design, InterceptDesign
+from dualgap.designs.moved import column_shifts, column_sizes, tiny_columns
 from dualgap.designs.narrow import Narrow
 
 Side = Literal["exact", "upper", "lower", "estimate"]
@@ -62,6 +63,24 @@ class Constants:
         self.passes = 0.0
         """Passes over the data that the constants computed so far have cost."""
         self.samplers: dict[Any, Any] = {}
+        self.moved: Any = None
+        """The data from other origins and in other units, where a run has asked for them."""
+
+    @property
+    def base(self) -> Design:
+        """A without the column of an intercept."""
+        return self.design.base if isinstance(self.design, InterceptDesign) else self.design
+
+    @cached_property
+    def column_shifts(self) -> Array | None:
+        """`designs.moved.column_shifts`, found once."""
+        return column_shifts(self.base, self.q)
+
+    @cached_property
+    def tiny_columns(self) -> tuple[Places, Array]:
+        """Columns whose squares vanish, and their largest magnitudes."""
+        at = tiny_columns(self.base)
+        return at, column_sizes(self.base, at) if at.size else np.empty(0)
 
     @cached_property
     def R(self) -> Bound:

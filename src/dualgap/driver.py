@@ -25,7 +25,14 @@ from dualgap.algorithms._randomised import Randomised
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.certificate import Certificate, certified_pair, certify_point
 from dualgap.feasible import needs_factorisation, repair_is_free
-from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
+from dualgap.preconditioners import (
+    Change,
+    Moved,
+    Preconditioner,
+    as_preconditioner,
+    asked,
+    beside,
+)
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
@@ -77,9 +84,9 @@ def solve(A: Data, b: Any, **arguments: Any) -> Result:
         Force the theorems' step sizes with certified constants.
     precondition : str or Preconditioner
         A change of variables inside the run, which points, traces and certificates never see:
-        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, or a value such as
+        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, ``"units"``, or a value such as
         ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which leaves named
-        algorithms as the paper has them.
+        algorithms as the paper has them, unless columns need another origin or unit.
     tol : float
         Stop when the certified gap is at most tol * max(P(x), 1e-12 P(0)).
     max_passes, max_time : float
@@ -143,11 +150,15 @@ def solve_problem(
         raise TypeError(f"callback must be callable, got {callback!r}.")
     before = problem.constants.passes
     with_steps = not (adapt is None and mu is None and schedule is None)
-    chosen, notes = as_algorithm(algorithm, problem, with_steps=with_steps)
-    conditioner = None if isinstance(wanted, str) else wanted
+    conditioner, easier = None if isinstance(wanted, str) else wanted, problem
+    if wanted == "auto":
+        conditioner = asked(problem)
+        if conditioner is not None and algorithm == "auto":
+            easier = conditioner.begin(problem).inner(problem)
+    chosen, notes = as_algorithm(algorithm, easier, with_steps=with_steps)
     if wanted == "auto" and algorithm == "auto":
-        conditioner = beside(chosen, problem)
-    elif conditioner is not None:
+        conditioner = conditioner or beside(chosen, problem)
+    elif conditioner is not None and conditioner is wanted:
         conditioner.check(problem)
         if isinstance(algorithm, str):  # by name, with no options of its own
             chosen = conditioner.suit(problem, chosen)
@@ -171,15 +182,16 @@ def solve_problem(
                 start_x = change.to_inner(problem, inner, start_x)
             begun = chosen.start(inner, start_x, start_y)
             state, notes = replace(begun.state, change=change), notes + begun.notes
-            if earlier is not None and earlier.algorithm == chosen.name and change is None:
-                state = chosen.inherit(inner, state, earlier)
+            if earlier is not None and earlier.algorithm == chosen.name:
+                if _same_data(change, earlier.change):
+                    state = chosen.inherit(inner, state, earlier)
         else:
             given.check_preconditioner(conditioner, state)
             inner = problem if state.change is None else state.change.inner(problem)
             given.check_state(inner, chosen, state)
         chosen.prepare(inner, state)
         spent = problem.constants.passes - before
-        if inner is not problem:
+        if inner.constants is not problem.constants:
             spent += inner.constants.passes
         setup = Setup(spent, time.perf_counter() - began)
         line: Progress = Line(chosen.name) if verbose else Silent()
@@ -471,6 +483,13 @@ class _Run:
             state=replace(s, budget=math.inf),  # the next call has its own
             notes=notes,
         )
+
+
+def _same_data(change: Change | None, earlier: Change | None) -> bool:
+    """Whether what an earlier run has prepared is of the same columns."""
+    if isinstance(change, Moved):
+        return change.is_like(earlier)
+    return change is None and earlier is None
 
 
 def _at_floor(certificate: Certificate) -> bool:

@@ -19,6 +19,7 @@ from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.paths import _gram, _krylov, _newton
 from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
+from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 from dualgap.result import Result
 from dualgap.status import Status
@@ -58,6 +59,8 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     passes = given.limit("max_passes", options.get("max_passes", np.inf))
     given.check_random_state(options.get("random_state"))
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
+    # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
+    ours = ours and asked(problem) is None
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, options)
     if ours and _krylov.pays(problem, strengths):
