@@ -19,7 +19,7 @@ import scipy.linalg
 
 from dualgap._types import Array, Places
 from dualgap.designs import Design, InterceptDesign
-from dualgap.designs.moved import column_shifts, column_sizes, tiny_columns
+from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
 
 Side = Literal["exact", "upper", "lower", "estimate"]
@@ -77,9 +77,9 @@ class Constants:
         return column_shifts(self.base, self.q)
 
     @cached_property
-    def tiny_columns(self) -> tuple[Places, Array]:
-        """Columns whose squares vanish, and their largest magnitudes."""
-        at = tiny_columns(self.base)
+    def extreme_columns(self) -> tuple[Places, Array]:
+        """Columns that need another unit, and their largest magnitudes."""
+        at = extreme_columns(self.base)
         return at, column_sizes(self.base, at) if at.size else np.empty(0)
 
     @cached_property

@@ -275,13 +275,19 @@ class _Run:
                     status = self._record(s) or self._judge(s)
                     s = self._adopt(s)
                 else:
-                    s = self.algorithm.step(self.problem, s)
-                    s = replace(s, incumbent=_better(s))
+                    s = self._stepped(s)
                     status = self._record(s) or self._judge(s)
                     s = self._adopt(s)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return self._result(s, status, notes)
+
+    def _stepped(self, s: State) -> State:
+        """The next state; from one that is not finite the algorithm steps back."""
+        new = self.algorithm.step(self.problem, s)
+        if not _is_finite(new):
+            new = self.algorithm.step_back(self.problem, s, new)
+        return replace(new, incumbent=_better(new))
 
     def _changed(self, s: State) -> State | None:
         """The run in other variables, where the preconditioner asks for them."""
@@ -330,7 +336,7 @@ class _Run:
 
     def _judge(self, s: State) -> Status | None:
         """Whether to stop, and why."""
-        if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
+        if not _is_finite(s):
             return Status.DIVERGED
         if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
@@ -495,6 +501,10 @@ def _same_data(change: Change | None, earlier: Change | None) -> bool:
 def _at_floor(certificate: Certificate) -> bool:
     """Whether what the certificate leaves open may be rounding."""
     return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+
+
+def _is_finite(s: State) -> bool:
+    return math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))
 
 
 def _better(s: State) -> Incumbent:

@@ -86,6 +86,10 @@ class Design(ABC):
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2 for every column."""
 
+    def column_squares(self) -> Array:
+        """sum_i a_ij^2 for every column."""
+        return self.column_norms_sq(np.ones(self.shape[0]))
+
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Dense float64 blocks of at most ``rows`` consecutive rows, in order."""

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dualgap import _validation as check
-from dualgap._types import Array, Mask, Places
+from dualgap._types import Array, Places
 from dualgap.designs._base import Design, block_rows
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.sparse import SparseDesign
 
+SMALLEST, LARGEST = 1e-100, 1e50
+"""Of a column, beyond which it gets another unit: H has squares, bounds on it the fourth power."""
 SPREAD = 1e-3
 """Of its mean: a column (targets, an offset) with a smaller standard deviation is far from 0."""
 SAMPLE = 16
@@ -48,8 +49,9 @@ def column_shifts(base: Design, q: Array) -> Array | None:
     step = block_rows(base.shape[0])
     for start in range(0, at.size, step):
         some = at[start : start + step]
-        middle, far, constant = middle_and_spread(_columns(base, some)[counts], weights)
-        shifts[some] = np.where(far | constant, middle, 0.0)
+        middle, spread = middle_and_spread(_columns(base, some)[counts], weights)
+        far = (spread > 0.0) & (spread < SPREAD * np.abs(middle))
+        shifts[some] = np.where(far | (spread == 0.0), middle, 0.0)
         any_far = any_far or bool(far.any())
     return shifts if any_far else None
 
@@ -83,8 +85,8 @@ def _full_columns(base: SparseDesign, rows: Places) -> Places:
     return np.asarray(at, dtype=np.intp)
 
 
-def middle_and_spread(values: Array, weights: Array) -> tuple[Array, Mask, Mask]:
-    """The median entry of each column; whether it is far from 0 for its spread; and constant."""
+def middle_and_spread(values: Array, weights: Array) -> tuple[Array, Array]:
+    """The median entry of each column, and its standard deviation (0 only if it is constant)."""
     _, exponents = np.frexp(np.abs(values).max(axis=0))
     near_one = np.ldexp(values, -exponents)  # squares of these stay within float64
     half = len(values) // 2
@@ -92,9 +94,7 @@ def middle_and_spread(values: Array, weights: Array) -> tuple[Array, Mask, Mask]
     away = near_one - middle
     mean = weights @ away / weights.sum()
     spread = np.sqrt(weights @ (away - mean) ** 2 / weights.sum())
-    constant = ~away.any(axis=0)
-    far = ~constant & (spread < SPREAD * np.abs(middle + mean))
-    return np.ldexp(middle, exponents), far, constant
+    return np.ldexp(middle, exponents), np.ldexp(spread, exponents)
 
 
 def column_sizes(base: Design, at: Places) -> Array:
@@ -107,23 +107,25 @@ def column_sizes(base: Design, at: Places) -> Array:
     return sizes
 
 
-def tiny_columns(base: Design) -> Places:
-    """Columns, not of zeros, that are smaller than data may be as a whole."""
-    nothing = np.empty(0, dtype=np.intp)
-    squares, least = base.column_norms_sq(np.ones(base.shape[0])), check.SMALLEST**2
-    if squares.min() >= base.shape[0] * least or not isinstance(base, DenseDesign | SparseDesign):
-        return nothing
-    if isinstance(base, SparseDesign) and not _any_tiny(base.A.data):
-        return nothing  # columns without entries
-    at = np.flatnonzero(squares < base.shape[0] * least)
+def extreme_columns(base: Design) -> Places:
+    """Columns whose squares, or products of these, may leave the range of float64."""
+    n = base.shape[0]
+    squares = base.column_squares()
+    fine = squares.min() >= n * SMALLEST**2 and squares.max() <= LARGEST**2
+    if fine or not isinstance(base, DenseDesign | SparseDesign):
+        return np.empty(0, dtype=np.intp)
+    at = np.flatnonzero((squares < n * SMALLEST**2) | (squares > LARGEST**2))
+    if isinstance(base, SparseDesign) and squares.max() <= LARGEST**2:
+        if not _any_tiny(base.A.data):
+            return np.empty(0, dtype=np.intp)  # columns without entries
     sizes = column_sizes(base, at)
-    return at[(sizes > 0.0) & (sizes < check.SMALLEST)]
+    return at[(sizes > LARGEST) | ((sizes > 0.0) & (sizes < SMALLEST))]
 
 
 def _any_tiny(data: Array) -> bool:
     step = block_rows(1)
     pieces = (data[start : start + step] for start in range(0, data.size, step))
-    return any(bool((np.abs(piece) < check.SMALLEST).any()) for piece in pieces)
+    return any(bool((np.abs(piece) < SMALLEST).any()) for piece in pieces)
 
 
 def moved(base: Design, shifts: Array, factors: Array) -> DenseDesign | SparseDesign:

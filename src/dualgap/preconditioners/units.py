@@ -25,8 +25,8 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import per_row, precise_dot
-from dualgap._types import Array, Mask
-from dualgap.designs.moved import middle_and_spread, moved
+from dualgap._types import Array
+from dualgap.designs.moved import SPREAD, middle_and_spread, moved
 from dualgap.losses._base import RegressionLoss
 from dualgap.preconditioners._base import Change, Preconditioner
 from dualgap.problem import Problem
@@ -34,8 +34,10 @@ from dualgap.problem import Problem
 LARGEST = float(np.finfo(float).max)
 MOST = 1000
 """The largest exponent of a factor."""
-FAR = 1e3
+FAR = 30.0
 """Times the spread of targets and offset, or 1: an offset that is larger is the intercept's."""
+ALIKE = 0.5
+"""What two values that have much in common may differ by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +154,7 @@ class Units(Preconditioner):
 def asked(problem: Problem) -> Units | None:
     """These variables, if the data ask for them; judged once for all problems on the same data."""
     constants = problem.constants
-    if constants.tiny_columns[0].size and (_factors(problem) != 1.0).any():
+    if constants.extreme_columns[0].size and (_factors(problem) != 1.0).any():
         return Units()
     if not problem.fit_intercept:
         return None
@@ -163,8 +165,8 @@ def asked(problem: Problem) -> Units | None:
 
 
 def _factors(problem: Problem) -> Array:
-    """2^k with which tiny columns come near 1, unless their penalty would become too large."""
-    at, sizes = problem.constants.tiny_columns
+    """2^k with which extreme columns come near 1, unless their penalty would become too large."""
+    at, sizes = problem.constants.extreme_columns
     f = np.ones(problem.d)
     if at.size:
         g = problem.regularizer
@@ -177,27 +179,28 @@ def _factors(problem: Problem) -> Array:
 
 def _common(problem: Problem) -> tuple[Array, float]:
     """What all rows have of the offset (class by class) and of the targets, where it is large."""
-    nothing, target, spread = np.zeros(problem.outputs or 1), 0.0, 1.0
-    if isinstance(problem.loss, RegressionLoss):
-        if _alike(problem.b):
-            middle, far, _ = _judged(problem, problem.b[:, None])
-            target = float(middle[0]) if far[0] else 0.0
-        if problem.offset is not None:
-            mean = problem.mean(problem.b)
-            spread = math.sqrt(problem.mean((problem.b - mean) ** 2))
-    if problem.offset is None or not _alike(problem.offset.reshape(problem.n, -1)[:, 0]):
-        return nothing, target
+    common, target, unit = np.zeros(problem.outputs or 1), 0.0, 1.0
+    regression = isinstance(problem.loss, RegressionLoss)
+    if regression and _alike(problem.b):
+        middle, spread = _middle_and_spread(problem, problem.b[:, None])
+        far = 0.0 < spread[0] < SPREAD * abs(middle[0])
+        target = float(middle[0]) if far else 0.0
+    if problem.offset is None:
+        return common, target
     offset = problem.offset.reshape(problem.n, -1)
-    middle, far, constant = _judged(problem, offset)
-    common = np.where((far | constant) & (np.abs(middle) > FAR * spread), middle, 0.0)
+    if any(_alike(column) for column in offset.T):
+        if regression:
+            unit = float(_middle_and_spread(problem, problem.b[:, None])[1][0])
+        middle, spread = _middle_and_spread(problem, offset)
+        common = np.where(np.abs(middle) > FAR * np.maximum(spread, unit), middle, 0.0)
     return common, target
 
 
 def _alike(values: Array) -> bool:
     """Whether two of them are: what is cheap to know."""
-    return bool(abs(values[0] - values[-1]) <= 0.1 * abs(values[0]))
+    return bool(abs(values[0] - values[-1]) <= ALIKE * abs(values[0]))
 
 
-def _judged(problem: Problem, values: Array) -> tuple[Array, Mask, Mask]:
+def _middle_and_spread(problem: Problem, values: Array) -> tuple[Array, Array]:
     counts = problem.q > 0
     return middle_and_spread(values[counts], problem.q[counts])
