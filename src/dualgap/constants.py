@@ -21,6 +21,7 @@ from dualgap._types import Array, Places
 from dualgap.designs import Design, InterceptDesign
 from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
+from dualgap.limits import check
 
 Side = Literal["exact", "upper", "lower", "estimate"]
 
@@ -222,6 +223,7 @@ class Constants:
         off: list[float] = []
         ritz, calm = 0.0, 0
         while True:
+            check()
             w = self.design.rmatvec(weights * self.design.matvec(v)) / unit - beta * previous
             self.passes += 1
             alpha = float(v @ w)
@@ -242,6 +244,7 @@ class Constants:
         w = np.ones(self.design.shape[1])
         best = math.inf
         for _ in range(5):
+            check()
             z, _ = self.design.absolute_product(w, np.zeros(self.design.shape[0]))
             _, new = self.design.absolute_product(np.zeros_like(w), self.q * z)
             self.passes += 2

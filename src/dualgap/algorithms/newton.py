@@ -48,6 +48,7 @@ from dualgap.algorithms._curvature import (
 )
 from dualgap.algorithms._newton_system import System, strengths
 from dualgap.feasible import repair_is_free
+from dualgap.limits import check
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State, replace
@@ -184,6 +185,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
 
     def at(t: float) -> tuple[float, Array, bool, float]:
         """P, phi', whether P has fallen enough, and its derivative along d."""
+        check()
         z = s.z + t * Ad
         smooth, slopes = problem.mean_loss_grad(z)
         x = s.x + t * d

@@ -15,6 +15,7 @@ import numpy as np
 
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
+from dualgap.limits import check
 
 if TYPE_CHECKING:
     from dualgap.designs.narrow import Narrow
@@ -127,6 +128,7 @@ class Design(ABC):
         total = np.zeros((d, d))
         root = np.sqrt(weights)
         for rows, block in self.blocks(max(256, d)):
+            check()
             scaled = root[rows, None] * block
             total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
         return total
@@ -139,6 +141,7 @@ class Design(ABC):
         for at, block in self.blocks(rows):
             left = root * block
             for also, other in self.blocks(rows):
+                check()
                 if also == at:
                     out[at, at] = left @ left.T  # numpy sees that it is symmetric
                 elif also.start < at.start:
