@@ -17,9 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg
 
-from dualgap._types import Array
-from dualgap.designs import Design
+from dualgap._types import Array, Places
+from dualgap.designs import Design, InterceptDesign
+from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
+from dualgap.limits import check
 
 Side = Literal["exact", "upper", "lower", "estimate"]
 
@@ -65,6 +67,24 @@ class Constants:
         self.passes = 0.0
         """Passes over the data that the constants computed so far have cost."""
         self.samplers: dict[Any, Any] = {}
+        self.moved: Any = None
+        """The data from other origins and in other units, where a run has asked for them."""
+
+    @property
+    def base(self) -> Design:
+        """A without the column of an intercept."""
+        return self.design.base if isinstance(self.design, InterceptDesign) else self.design
+
+    @cached_property
+    def column_shifts(self) -> Array | None:
+        """`designs.moved.column_shifts`, found once."""
+        return column_shifts(self.base, self.q)
+
+    @cached_property
+    def extreme_columns(self) -> tuple[Places, Array]:
+        """Columns that need another unit, and their largest magnitudes."""
+        at = extreme_columns(self.base)
+        return at, column_sizes(self.base, at) if at.size else np.empty(0)
 
     @cached_property
     def R(self) -> Bound:
@@ -212,6 +232,7 @@ class Constants:
         off: list[float] = []
         ritz, calm = 0.0, 0
         while True:
+            check()
             w = self.design.rmatvec(weights * self.design.matvec(v)) / unit - beta * previous
             self.passes += 1
             alpha = float(v @ w)
@@ -232,6 +253,7 @@ class Constants:
         w = np.ones(self.design.shape[1])
         best = math.inf
         for _ in range(5):
+            check()
             z, _ = self.design.absolute_product(w, np.zeros(self.design.shape[0]))
             _, new = self.design.absolute_product(np.zeros_like(w), self.q * z)
             self.passes += 2

@@ -19,15 +19,16 @@ from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._arrays import dot
 from dualgap._compiling import as_setup, clock
+from dualgap._setup import Beginning
 from dualgap._types import Array, Data
 from dualgap.adaptation import Rule
-from dualgap.algorithms import Algorithm, as_algorithm, with_options
-from dualgap.algorithms._randomised import Randomised
+from dualgap.algorithms import Algorithm
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.feasible import needs_factorisation, repair_is_free
+from dualgap.limits import Limits, OutOfTime, within
 from dualgap.losses import Loss
-from dualgap.preconditioners import Preconditioner, as_preconditioner, beside
+from dualgap.preconditioners import Preconditioner, as_preconditioner
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
@@ -97,13 +98,15 @@ def solve(
         Force the theorems' step sizes with certified constants.
     precondition : str or Preconditioner
         A change of variables inside the run, which points, traces and certificates never see:
-        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, or a value such as
+        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, ``"units"``, or a value such as
         ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which leaves named
-        algorithms as the paper has them.
+        algorithms as the paper has them, unless columns need another origin or unit.
     tol : float
         Stop when the certified gap is at most tol * max(P(x), 1e-12 P(0)).
     max_passes, max_time : float
-        Limits on the passes of this call, and on its seconds.
+        Limits on the passes of this call, and on its seconds; what follows is the certificate.
+        They are looked at inside of a step, too, which a limit may cut short: then the state that
+        is returned is the one before it, and x may be a point that it had found.
     x0, y0 : array, optional
         Where to start: (d,) or, with an intercept, (d + 1,); and (n,). With K classes each has
         a second axis of length K.
@@ -186,20 +189,6 @@ def solve_problem(
     given.check_random_state(random_state)
     n_threads = given.check_manners(n_threads, callback, verbose)
     given.check_earlier(problem, earlier)
-    before = problem.constants.passes
-    with_steps = not (adapt is None and mu is None and schedule is None)
-    chosen, notes = as_algorithm(algorithm, problem, with_steps=with_steps)
-    conditioner = None if isinstance(wanted, str) else wanted
-    if wanted == "auto" and algorithm == "auto":
-        conditioner = beside(chosen, problem)
-    elif conditioner is not None:
-        conditioner.check(problem)
-        if isinstance(algorithm, str):  # by name, with no options of its own
-            chosen = conditioner.suit(problem, chosen)
-    chosen = with_options(chosen, adapt=adapt, mu=mu, schedule=schedule)
-    chosen = chosen.aiming_at(tol)
-    if random_state is not None and isinstance(chosen, Randomised):
-        chosen = with_options(chosen, seed=given.seed(random_state))
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(
             "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
@@ -210,33 +199,30 @@ def solve_problem(
     if start_x is None and problem.fit_intercept and problem.null_value == 0.0:
         # Nothing is below 0: the intercept alone is a solution, and only exact numbers show it.
         start_x = problem.joined(problem.zeros()[: problem.d], problem.null_model[0])
-    limits = nullcontext() if n_threads is None else threadpool_limits(n_threads)
-    with limits, np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if state is None:
-            change = None if conditioner is None else conditioner.begin(problem)
-            inner = problem if change is None else change.inner(problem)
-            if change is not None and start_x is not None:
-                start_x = change.to_inner(problem, inner, start_x)
-            begun = chosen.start(inner, start_x, start_y)
-            state, notes = replace(begun.state, change=change), notes + begun.notes
-            if earlier is not None and earlier.algorithm == chosen.name and change is None:
-                state = chosen.inherit(inner, state, earlier)
-        else:
-            given.check_preconditioner(conditioner, state)
-            inner = problem if state.change is None else state.change.inner(problem)
-            given.check_state(inner, chosen, state)
-        chosen.prepare(inner, state)
-        spent = problem.constants.passes - before
-        if inner is not problem:
-            spent += inner.constants.passes
-        ready = time.perf_counter()
-        setup = Setup(spent, ready - began)
-        line: Progress = Line(chosen.name) if verbose else Silent()
-        run = _Run(
-            problem, inner, conditioner, chosen, tol, max_passes, began, seconds, callback, line
-        )
+    options = {"adapt": adapt, "mu": mu, "schedule": schedule}
+    beginning = Beginning(
+        problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier
+    )
+    threads = nullcontext() if n_threads is None else threadpool_limits(n_threads)
+    quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
+    with threads, quiet, within(Limits(seconds)) as limits:
+        ended = None
         try:
-            result = run.to_the_end(state, setup, notes)
+            beginning.run()
+        except (KeyboardInterrupt, OutOfTime) as stop:
+            ended = _status_of(stop)
+            limits.lift()
+            beginning.give_up()
+        ready = time.perf_counter()
+        setup = Setup(beginning.passes, ready - began)
+        line: Progress = Line(beginning.chosen.name) if verbose else Silent()
+        run = _Run(
+            problem, beginning.inner, beginning.conditioner, beginning.chosen, tol, max_passes,
+            began, limits, callback, line,
+        )  # fmt: skip
+        assert beginning.state is not None
+        try:
+            result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
         finally:
             line.close()
     return as_setup(result, began, ready)
@@ -276,13 +262,13 @@ class _Run:
         tol: float,
         max_passes: float,
         began: float,
-        seconds: float,
+        limits: Limits,
         callback: Recorder | None,
         line: Progress,
     ) -> None:
         self.user, self.problem, self.conditioner = user, problem, conditioner
         self.algorithm, self.tol = algorithm, tol
-        self.max_passes, self.began, self.seconds = max_passes, began, seconds
+        self.max_passes, self.began, self.limits = max_passes, began, limits
         self.callback, self.line = callback, line
         self.free = repair_is_free(problem)
         self.dear = needs_factorisation(problem)
@@ -299,19 +285,23 @@ class _Run:
         self.better: tuple[Array, Array, Certificate] | None = None
         """A point of the user's problem that no iteration made, its y and its certificate."""
 
-    def to_the_end(self, s: State, setup: Setup, notes: list[str]) -> Result:
-        """Iterate until judged."""
+    def to_the_end(
+        self, s: State, setup: Setup, notes: list[str], status: Status | None = None
+    ) -> Result:
+        """Iterate until judged; with a status, which the set-up ended with, not at all."""
         last = s.passes + self.max_passes
         self.setup = setup
         s = replace(s, budget=last, incumbent=_better(s))
         self.improved = (math.inf, s.t)
+        self.limits.begin(self.problem, self.max_passes)
         try:
-            status = self._record(s) or self._judge(s)
-            s = self._adopt(s)
+            if status is None:
+                status = self._record(s) or self._judge(s)
+                s = self._adopt(s)
             while status is None:
                 if s.passes + self.algorithm.passes_per_step > last:
                     status = Status.PASS_LIMIT
-                elif time.perf_counter() - self.began > self.seconds:
+                elif self.limits.time_is_up:
                     status = Status.TIME_LIMIT
                 elif (changed := self._changed(s)) is not None:
                     s = changed
@@ -319,13 +309,33 @@ class _Run:
                     status = self._record(s) or self._judge(s)
                     s = self._adopt(s)
                 else:
-                    s = self.algorithm.step(self.problem, s)
-                    s = replace(s, incumbent=_better(s))
-                    status = self._record(s) or self._judge(s)
+                    s, status = self._stepped(s)
+                    status = status or self._record(s) or self._judge(s)
                     s = self._adopt(s)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+        except (KeyboardInterrupt, OutOfTime) as stop:
+            status = _status_of(stop)
+        self.limits.lift()
+        if not self.rows:
+            self.callback = None
+            self._record(s)
         return self._result(s, status, notes)
+
+    def _stepped(self, s: State) -> tuple[State, Status | None]:
+        """The next state; from one that is not finite the algorithm steps back.
+
+        Of a step that a limit has cut short nothing is kept but the point, if it is the best.
+        """
+        self.limits.begin_step(self.problem, s.budget - s.passes)
+        new = self.algorithm.step(self.problem, s)
+        if not _is_finite(new):
+            new = self.algorithm.step_back(self.problem, s, new)
+        new = replace(new, incumbent=_better(new))
+        if not self.limits.cut:
+            return new, None
+        self.attempts.passes += new.passes - s.passes
+        self._record(replace(new, passes=s.passes))
+        up = self.limits.time_is_up
+        return replace(s, incumbent=new.incumbent), Status.TIME_LIMIT if up else Status.PASS_LIMIT
 
     def _changed(self, s: State) -> State | None:
         """The run in other variables, where the preconditioner asks for them."""
@@ -372,7 +382,7 @@ class _Run:
 
     def _judge(self, s: State) -> Status | None:
         """Whether to stop, and why."""
-        if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
+        if not _is_finite(s):
             return Status.DIVERGED
         if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
@@ -572,6 +582,10 @@ class _Run:
         )
 
 
+def _status_of(stop: BaseException) -> Status:
+    return Status.TIME_LIMIT if isinstance(stop, OutOfTime) else Status.INTERRUPTED
+
+
 def _at_floor(certificate: Certificate) -> bool:
     """Whether what the certificate leaves open may be rounding."""
     return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
@@ -580,6 +594,10 @@ def _at_floor(certificate: Certificate) -> bool:
 def _shown_gap(primal: float, dual: float) -> float:
     """P - D, and what float64 can tell of it: never less than the rounding of the difference."""
     return max(primal - dual, TIE * abs(primal))
+
+
+def _is_finite(s: State) -> bool:
+    return math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))
 
 
 def _better(s: State) -> Incumbent:

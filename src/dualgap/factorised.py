@@ -24,7 +24,9 @@ from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs._base import BLAS3_GAIN
+from dualgap.designs.columns import row_pieces
 from dualgap.designs.narrow import Narrow
+from dualgap.limits import CALL
 
 LARGEST_SIDE = 4096
 """Of a factorised matrix (128 MiB)."""
@@ -36,8 +38,6 @@ WORTH_IT = 0.6
 """if fewer than this share of them are left."""
 LEAST_PIVOT = 3e-3
 """Of a factor at unit diagonal: what float32 can still tell from 0."""
-CALL = 1e5
-"""Multiplications that a pass costs before it has begun."""
 
 
 def by_columns(design: Design) -> bool:
@@ -216,7 +216,8 @@ def weighted_gram(design: Design, w: Array) -> Array:
     from dualgap.kernels.gram import csr_gram
 
     G = np.zeros((design.shape[1], design.shape[1]))
-    csr_gram(rows.data, rows.indices, rows.indptr, rows.constant, w, G)
+    for indptr, some in row_pieces(rows.indptr, w):
+        csr_gram(rows.data, rows.indices, indptr, rows.constant, some, G)
     return G
 
 

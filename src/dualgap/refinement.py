@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+from dualgap import limits
 from dualgap._types import Array, Places
 from dualgap.designs._base import block_rows
 from dualgap.problem import Problem
@@ -98,6 +99,7 @@ def refined(problem: Problem, x: Array) -> Array:
     for _ in range(STEPS):
         if not _fits(problem, x):
             break
+        limits.check()
         z = products.predict(problem, x).z
         new = _lower(problem, x, z, products)
         if new is None:

@@ -88,6 +88,8 @@ class State:
     change : Change or None
         The change of variables of a preconditioned run: x, u and the incumbent's x are in the new
         variables, ``change.to_user(x)`` is in the user's.
+    begun : bool
+        False where the set-up was interrupted: x is where the run begins, and that is all.
     """
 
     algorithm: str
@@ -114,6 +116,7 @@ class State:
     incumbent: Incumbent = field(default_factory=Incumbent)
     ahead: Ahead | None = None
     change: Change | None = None
+    begun: bool = True
 
     @property
     def merit(self) -> float:

@@ -7,10 +7,12 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.preconditioners import Diagonal, LowRank, Rows, Whiten
+from dualgap.preconditioners import Diagonal, LowRank, Rows, Units, Whiten
 from tests.precondition.cases import badly_scaled
 
-PRECONDITIONERS = [Diagonal(), Whiten(), Rows(), Rows(whiten=False), LowRank(), LowRank(rank=3)]
+PRECONDITIONERS = [
+    Diagonal(), Whiten(), Rows(), Rows(whiten=False), LowRank(), LowRank(rank=3), Units()
+]  # fmt: skip
 
 
 def problem(n, d, *, sparse=False, **options):

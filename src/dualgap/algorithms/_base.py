@@ -11,7 +11,7 @@ from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,15 @@ class Algorithm(ABC):
     @abstractmethod
     def step(self, problem: Problem, s: State) -> State:
         """One iteration of a batch method, or a few passes of a randomised one."""
+
+    def step_back(self, problem: Problem, s: State, failed: State) -> State:
+        """s again, after a step from it that was not finite: the next one is a quarter as long."""
+        Lam = 16.0 * s.Lam
+        steps = self.steps(problem, Lam, s.Delta, s.memory.get("boldness", 1.0))
+        return replace(
+            s, t=failed.t, passes=failed.passes, check_passes=failed.check_passes, Lam=Lam,
+            steps=steps, ahead=None,
+        )  # fmt: skip
 
     @abstractmethod
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:

@@ -17,7 +17,9 @@ import numpy as np
 from dualgap._types import Array, Mask
 from dualgap.algorithms._gram_descent import largest_gain
 from dualgap.designs._base import BLAS3_GAIN
+from dualgap.designs.columns import PIECE
 from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
+from dualgap.limits import current
 from dualgap.problem import Problem
 
 LARGEST_SIDE = 1024
@@ -109,9 +111,16 @@ def descent(
         limits, ridge = map(np.ascontiguousarray, strengths)
         goal = EXACT * largest_gain(block.diagonal(), slope, start, limits, ridge)
         t = start.copy()
-        count, _ = gram_sweeps(block, slope.copy(), t, limits, ridge, sweeps, goal)
+        gradient, done, left = slope.copy(), 0, np.inf
+        piece = max(1, int(PIECE // block.size))
+        while done < sweeps and left > goal:
+            some = min(piece, sweeps - done)
+            count, left = gram_sweeps(block, gradient, t, limits, ridge, some, goal)
+            done += count
+            if current().ends(count * block.size):
+                break
         into[:] = t
-        work += count * block.size
+        work += done * block.size
     return out, work
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from dualgap._types import Array, Mask
 from dualgap.designs import Columns
+from dualgap.limits import current
 
 Inverse = Callable[[Array], Array]
 """r -> M^(-1) r for a matrix M that stands for that of the model on F; 0 where r is."""
@@ -62,8 +63,10 @@ def finish(
     g = columns.rmatvec(v)
     r = np.where(free, -(g + l1 * np.sign(x) + l2 * x), 0.0)
     d, Ad = np.zeros_like(x), np.zeros_like(w)
-    p, rho, count = np.zeros_like(x), np.inf, 0
+    p, rho, count, limits = np.zeros_like(x), np.inf, 0, current()
     while count < MOST and float(np.max(unit * r * r, initial=0.0)) > FURTHER * goal:
+        if limits.ends(2.0 * columns.nonzeros):
+            return x, float(count + 1)
         s = inverse(r)
         rho, before = float(r @ s), rho
         p = s + (rho / before) * p

@@ -16,6 +16,8 @@ import scipy.linalg.lapack
 from dualgap._arrays import within
 from dualgap._types import Array
 from dualgap.algorithms._batch import EPS
+from dualgap.designs.columns import PIECE
+from dualgap.limits import current
 
 ROUNDS = 50
 """Of descent and factorisation."""
@@ -23,6 +25,8 @@ FREE = 100_000
 """Entries of H that sweeps read in the time that one factorisation of nothing takes."""
 SPARED = 50.0
 """Sweeps that a factorisation saves, at least."""
+VISIT = 16
+"""Multiplications that a visit of a coordinate costs beside those with H."""
 RIDGE = 1e-11
 """Added to H, relative to its diagonal, before it is factorised."""
 
@@ -39,16 +43,23 @@ def descend(
     """The minimiser of m, and the sweeps that it took (a factorisation counts as what it saves).
 
     Until a sweep moves no coordinate by more than ``goal``, in (H_jj + l2_j) step^2, or until
-    ``enough(t, gradient of the quadratic)``.
+    ``enough(t, gradient of the quadratic)``, or until the limits of the call end it.
     """
     from dualgap.kernels.coordinate import gram_sweeps
 
-    t, g, count = x.copy(), u.copy(), 0.0
+    t, g, count, limits = x.copy(), u.copy(), 0.0, current()
     goal = max(goal, float(np.max(H.diagonal() * (EPS * x) ** 2, initial=0.0)))  # rounding of x
     for _ in range(ROUNDS):
         support = int(np.count_nonzero(t))
         most = 10 + support // 20 + FREE // (H.shape[0] * max(1, support))
-        sweeps, left = gram_sweeps(H, g, t, l1, l2, most, goal)
+        sweeps, left = 0, np.inf
+        work = float(H.shape[0] * (support + VISIT))
+        piece = max(1, int(PIECE // work))
+        while sweeps < most and left > goal:
+            done, left = gram_sweeps(H, g, t, l1, l2, min(piece, most - sweeps), goal)
+            sweeps += done
+            if limits.ends_beside(done * work):
+                return t, count + sweeps
         count += sweeps
         if left <= goal or (enough is not None and enough(t, g)):
             break

@@ -24,6 +24,7 @@ from dualgap.algorithms._restricted import (
     working_set,
 )
 from dualgap.factorised import weighted_gram
+from dualgap.limits import current
 from dualgap.problem import Problem
 
 FIRST = 128
@@ -75,9 +76,10 @@ def minimise(
         part = np.empty((at.size, at.size))
         symmetric_part(H, at, part)
         here = x[at]
-        new, _ = descend(part, u[at], here, l1[at], l2[at], max(goal, ENOUGH * float(gain.max())))
+        goal = max(goal, ENOUGH * float(gain.max()))
+        new, _ = descend(part, u[at], here, l1[at], l2[at], goal)
         x[at] = new
-        if last:
+        if last or current().cut:
             break
         add_symmetric_product(H, at, new - here, u)
     return x, at

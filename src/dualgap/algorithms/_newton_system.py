@@ -19,6 +19,7 @@ from dualgap._arrays import dot, per_row
 from dualgap._types import Array
 from dualgap.algorithms._curvature import curvature_map
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.limits import current
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -145,7 +146,8 @@ class System:
             self.p = self.p.copy()
             if self.smoothed is not None:
                 self.smoothed = Smoothed(*(part.copy() for part in self.smoothed))
-        while not self.solved and done < most:
+        limits = current()
+        while not self.solved and done < most and not (done and limits.time_is_up):
             assert self.p is not None
             if self._narrows():
                 rough, self.smoothed = True, None

@@ -10,6 +10,7 @@ from dualgap._arrays import dot, per_row
 from dualgap._types import Array, Mask
 from dualgap.algorithms import _class_blocks as blocks
 from dualgap.algorithms._curvature import curvature_map
+from dualgap.limits import check, current
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -53,8 +54,9 @@ class Orthant:
         d, r = np.zeros_like(self.slope), -self.slope
         p = self.precondition(r)
         rho = first = dot(r, p)
-        gain, count = 0.0, 0
-        while rho > FORCING * first and count < MOST_PRODUCTS:
+        gain, count, limits = 0.0, 0, current()
+        one = 2.0 * design.nonzeros * (1 if d.ndim == 1 else d.shape[1])
+        while rho > FORCING * first and count < MOST_PRODUCTS and not limits.ends(one):
             Hp = design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))[1]
             Hp = np.where(self.free, Hp + self.l2 * p, 0.0)
             count += 1
@@ -78,6 +80,7 @@ class Orthant:
         first = float(np.min(-s.x[crossing] / d[crossing], initial=1.0))
         ladder = [1.0, 0.5, 0.25, *(min(first, 0.25) * 0.25**k for k in range(4))]
         for tried, t in enumerate(ladder, start=1):
+            check()
             x = s.x + t * d
             x = np.where((self.l1 > 0.0) & (np.sign(x) != self.signs), 0.0, x)
             if t == first:  # to 0, whatever the rounding
@@ -95,6 +98,7 @@ class Orthant:
         L = max(0.5 * bound, 1e-3)
         metric = self.diagonal
         while True:
+            check()
             v = s.x - self.grad / (L * metric)
             x = np.sign(v) * np.maximum(np.abs(v) - self.l1 / (L * metric), 0.0)
             z = problem.predict(x)

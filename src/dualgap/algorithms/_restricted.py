@@ -16,6 +16,7 @@ from dualgap.algorithms._column_gradients import finish
 from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
+from dualgap.limits import check, current
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -151,6 +152,8 @@ class Restricted:
             moved = self._newton_step()
             if not moved or self.problem.loss.is_quadratic or self.touched > budget:
                 break
+            if current().cut:
+                break
             self.u = self.columns.rmatvec(self.problem.q * self.y)
             self.touched += 0.5 * self.columns.nonzeros
             if self._own_gain(self._curvature()) <= ENOUGH * self.outside:
@@ -205,6 +208,7 @@ class Restricted:
         loss_now = self.primal - g(self.x)
         alpha = 1.0
         for _ in range(30):
+            check()
             trial = self.x + alpha * step if alpha < 1.0 else x
             z = self.z + alpha * dz
             phi, y = problem.mean_loss_grad(z)
@@ -285,7 +289,7 @@ class Restricted:
         self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
         self.touched += self.sweeps * columns.nonzeros
         settled = np.count_nonzero(np.sign(x) != before) <= SETTLED * x.size
-        if worst > goal and settled and not later:
+        if worst > goal and settled and not later and not current().cut:
             x, products = finish(columns, w, r, x, h, self.l1, self.l2, goal)
             self.touched += products * columns.nonzeros
         return x

@@ -48,6 +48,7 @@ from dualgap.algorithms._curvature import (
 )
 from dualgap.algorithms._newton_system import System, strengths
 from dualgap.feasible import repair_is_free
+from dualgap.limits import check
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State, replace
@@ -56,6 +57,8 @@ FIRST_DAMPING = 1e-2
 """Of m, for losses with kinks in their slope."""
 HOPELESS = 0.1
 """Of P: after a step that gained more than this no thought is given to the dual point."""
+RISE = 1e-10
+"""Of P: with more of it a step is taken back."""
 LONGER = 0.2
 """A step goes on if P falls at its end by more than this share of the slope at its beginning."""
 
@@ -125,7 +128,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
     """Line 3, and the better of two dual points."""
     d, Ad, hess = system.d, system.Ad, s.memory["hess"]
     t, primal, slope = _line_search(problem, s, d, Ad)
-    x, z = s.x + t * d, s.z + t * Ad
+    x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
     u = problem.adjoint(slope)
     memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain, "slope": slope}
     memory["hess"] = curvature(problem, z, slope)
@@ -176,13 +179,14 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
     """t = 1, unless P rises there or still falls steeply; then near its lowest point.
 
     Also P and phi' there. Beyond 1 it is where the curvature falls along d, as it does on rows
-    that are classified well.
+    that are classified well. 0 if P rises everywhere: where phi'' vanishes d may be of any length.
     """
     slope = dot(s.memory["grad"], d)
     rounding = 1e-14 * abs(s.primal)
 
     def at(t: float) -> tuple[float, Array, bool, float]:
         """P, phi', whether P has fallen enough, and its derivative along d."""
+        check()
         z = s.z + t * Ad
         smooth, slopes = problem.mean_loss_grad(z)
         x = s.x + t * d
@@ -205,6 +209,8 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
             t = 2.0 * t
         else:
             t = 0.5 * (low + high) if low > 0.0 else 0.25 * high
+    if not primal <= s.primal + RISE * abs(s.primal):
+        return 0.0, s.primal, s.memory["slope"]
     return t, primal, slopes
 
 

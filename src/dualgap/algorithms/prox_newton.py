@@ -44,6 +44,7 @@ from dualgap.algorithms._gram_descent import descend, largest_gain
 from dualgap.algorithms._newton_system import AT_ONCE
 from dualgap.algorithms._orthant import Orthant
 from dualgap.feasible import repair_is_free
+from dualgap.limits import check
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State, replace
@@ -125,6 +126,7 @@ def _whole_step(problem: Problem, s: State) -> State:
     gain = least - g.value(s.x + d) - slope - 0.5 * dot(step, H @ step)
     end = problem.predict(s.x + d)
     for t in 0.5 ** np.arange(40.0):
+        check()
         x, z = s.x + t * d, end if t == 1.0 else s.z + t * (end - s.z)
         primal = problem.primal(x, z)
         promised = t * slope + g.value(x) - least

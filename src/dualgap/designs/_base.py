@@ -15,6 +15,7 @@ import numpy as np
 
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
+from dualgap.limits import check
 
 if TYPE_CHECKING:
     from dualgap.designs.narrow import Narrow
@@ -111,6 +112,10 @@ class Design(ABC):
             np.maximum(sizes, np.abs(block[:, at]).max(axis=0), out=sizes)
         return sizes
 
+    def column_squares(self) -> Array:
+        """sum_i a_ij^2 for every column."""
+        return self.column_norms_sq(np.ones(self.shape[0]))
+
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Dense float64 blocks of at most ``rows`` consecutive rows, in order."""
@@ -148,6 +153,7 @@ class Design(ABC):
         total = np.zeros((d, d))
         root = np.sqrt(weights)
         for rows, block in self.blocks(max(256, d)):
+            check()
             scaled = root[rows, None] * block
             total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
         return total
@@ -160,6 +166,7 @@ class Design(ABC):
         for at, block in self.blocks(rows):
             left = root * block
             for also, other in self.blocks(rows):
+                check()
                 if also == at:
                     out[at, at] = left @ left.T  # numpy sees that it is symmetric
                 elif also.start < at.start:

@@ -9,7 +9,7 @@ are made dense.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -17,10 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Places
+from dualgap.limits import check, current
+
+Vectors = tuple[Array, Array, Array, Array, Array, Array]
+"""w, r, x, h, l1 and l2 of coordinate descent."""
 
 DENSE_ENOUGH = 0.4
 FEW_ROWS = 2
 """Times the entries of some columns are no more than the rows: most rows have none of them."""
+PIECE = 1e6
+"""Multiplications between two looks at the limits of the call, if a sweep has fewer."""
 BLOCK = 1 << 16
 """Entries of a block of weighted columns that stays in a core's cache."""
 
@@ -51,12 +57,41 @@ class Columns(ABC):
     def gram(self, w: Array) -> Array:
         """B' diag(w) B, both triangles."""
 
-    @abstractmethod
     def sweeps(
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
         most: float, goal: float,
     ) -> tuple[float, float]:  # fmt: skip
-        """Coordinate descent on the columns; see `kernels.coordinate`."""
+        """Coordinate descent on the columns, ``most`` sweeps; see `kernels.coordinate`.
+
+        Returns the sweeps, and what is held against ``goal``. Now and then the limits of the call
+        are looked at, which changes nothing but where the sweeps end.
+        """
+        visits, rounds, worst = 0, 0, 0.0
+        whole, limits = self._visits, current()
+        work = 2.0 * max(1, self.nonzeros) / whole  # multiplications of a visit
+        piece = max(whole, PIECE // work)
+        same = bool((w == w[0]).all())
+        while True:
+            before, last = visits, worst
+            visits, rounds, worst = self._sweep(
+                (w, r, x, h, l1, l2), same, most, goal, visits, rounds, float(visits + piece)
+            )
+            if visits == before and rounds >= 0:  # the last sweep was the last
+                return visits / whole, last
+            if limits.ends(work * (visits - before)) or rounds < 0:
+                return visits / whole, worst
+
+    @property
+    @abstractmethod
+    def _visits(self) -> int:
+        """What `_sweep` counts in one sweep."""
+
+    @abstractmethod
+    def _sweep(
+        self, vectors: Vectors, same: bool, most: float, goal: float,
+        visits: int, rounds: int, pause: float,
+    ) -> tuple[int, int, float]:  # fmt: skip
+        """The kernel on these columns; ``same`` says that all w are."""
 
     @abstractmethod
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
@@ -129,6 +164,7 @@ class DenseColumns(Columns):
         root, H = np.sqrt(w), np.zeros((side, side))
         step = max(512, BLOCK // max(1, side))
         for start in range(0, n, step):
+            check()
             block = self.T[:, start : start + step] * root[start : start + step]
             H += block @ block.T
         return H
@@ -138,15 +174,19 @@ class DenseColumns(Columns):
         rows = (self.T[some] * w) @ self.T.T
         return rows if np.array_equal(others, np.arange(self.at.size)) else rows[:, others]
 
-    def sweeps(
-        self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
-        most: float, goal: float,
-    ) -> tuple[float, float]:  # fmt: skip
-        """Sweeps over the rows of T."""
+    @property
+    def _visits(self) -> int:
+        """Columns."""
+        return max(1, len(self.T))
+
+    def _sweep(
+        self, vectors: Vectors, same: bool, most: float, goal: float,
+        visits: int, rounds: int, pause: float,
+    ) -> tuple[int, int, float]:  # fmt: skip
+        """Over the rows of T."""
         from dualgap.kernels.coordinate import dense_sweeps
 
-        same = bool((w == w[0]).all())
-        return dense_sweeps(self.T, w, r, x, h, l1, l2, same, most, goal)
+        return dense_sweeps(self.T, *vectors, same, most, goal, visits, rounds, pause)
 
 
 class SparseColumns(Columns):
@@ -194,7 +234,8 @@ class SparseColumns(Columns):
 
         B, side = self._by_rows, self.at.size
         H = np.zeros((side, side))
-        csr_gram(B.data, B.indices, B.indptr, self.constant, w, H)
+        for indptr, some in row_pieces(B.indptr, w):
+            csr_gram(B.data, B.indices, indptr, self.constant, some, H)
         mirror(H)
         return H
 
@@ -215,20 +256,25 @@ class SparseColumns(Columns):
         B, H = self._by_rows, np.zeros((some.size, others.size))
         row, column = np.full((2, self.at.size), -1)
         row[some], column[others] = np.arange(some.size), np.arange(others.size)
-        csr_cross_gram(B.data, B.indices, B.indptr, self.constant, w, row, column, H)
+        for indptr, some_w in row_pieces(B.indptr, w):
+            csr_cross_gram(B.data, B.indices, indptr, self.constant, some_w, row, column, H)
         return H
 
-    def sweeps(
-        self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
-        most: float, goal: float,
-    ) -> tuple[float, float]:  # fmt: skip
-        """Sweeps over the compressed columns."""
+    @property
+    def _visits(self) -> int:
+        """Entries."""
+        return max(1, self.nonzeros)
+
+    def _sweep(
+        self, vectors: Vectors, same: bool, most: float, goal: float,
+        visits: int, rounds: int, pause: float,
+    ) -> tuple[int, int, float]:  # fmt: skip
+        """Over the compressed columns."""
         from dualgap.kernels.coordinate import csc_sweeps
 
         B = self.B
-        return csc_sweeps(
-            B.data, B.indices, B.indptr, self.constant, w, r, x, h, l1, l2, most, goal
-        )
+        columns = (B.data, B.indices, B.indptr, self.constant)
+        return csc_sweeps(*columns, *vectors, most, goal, visits, rounds, pause)
 
 
 class AllColumns(SparseColumns):
@@ -249,6 +295,26 @@ class AllColumns(SparseColumns):
     @property
     def _by_rows(self) -> Any:
         return self._matrix
+
+
+def row_pieces(indptr: Any, w: Array) -> Iterator[tuple[Any, Array]]:
+    """Rows of a sparse matrix whose Gram matrix is to be summed, and their weights.
+
+    Before each piece, about as much work as a product, the time limit of the call is looked at.
+    Sums go from row to row, so that pieces make no difference to them.
+    """
+    if not current().is_timed:
+        yield indptr, w
+        return
+    counts = np.diff(indptr).astype(float)
+    work, piece = np.cumsum(counts * counts), max(PIECE, 2.0 * float(counts.sum()))
+    edges = np.searchsorted(work, np.arange(piece, work[-1], piece))
+    start = 0
+    for stop in (*np.unique(edges).tolist(), w.size):
+        check()
+        if stop > start:
+            yield indptr[start : stop + 1], w[start:stop]
+        start = stop
 
 
 def sparse_columns(at: Places, B: Any, constant: float) -> Columns:

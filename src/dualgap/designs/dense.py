@@ -99,6 +99,10 @@ class DenseDesign(Design):
             out += weights[rows] @ (block * block)
         return out
 
+    def column_squares(self) -> Array:
+        """As they are known, if they are."""
+        return super().column_squares() if self._column_squares is None else self._column_squares
+
     def rows(self) -> Rows:
         """The data in C order; a copy of Fortran-ordered ones is made once."""
         if self._c_order is None:

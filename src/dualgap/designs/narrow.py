@@ -13,6 +13,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.designs._base import block_rows
+from dualgap.limits import check
 
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
@@ -62,6 +63,7 @@ class NarrowCopy:
         total = np.zeros((d, d))
         step = max(256, d)
         for start in range(0, len(root), step):
+            check()
             scaled = root[start : start + step, None] * self.A[start : start + step]
             total += scaled.T @ scaled
         return heavy * total

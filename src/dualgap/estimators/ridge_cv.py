@@ -11,6 +11,8 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from dualgap._types import Array
+from dualgap.designs import as_design
+from dualgap.designs.moved import column_shifts, moved
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import FLOATS, Certified
 from dualgap.estimators._data import validated
@@ -283,6 +285,8 @@ class LeaveOneOut:
         w = np.ones(n) if weights is None else weights
         total = float(w.sum())
         root = np.sqrt(w)
+        if fit_intercept:
+            X = _moved(X, w / total)
         mean = np.asarray(X.T @ w, dtype=np.float64) / total if fit_intercept else np.zeros(d)
         targets = y.reshape(n, -1)
         middle = (w @ targets) / total if fit_intercept else np.zeros(targets.shape[1])
@@ -330,6 +334,13 @@ class LeaveOneOut:
             residuals = np.where(self.root[:, None] > 0, residuals / safe[:, None], self.targets)
             kept = np.where(self.root > 0, kept, 1.0)
         return np.asarray((residuals / kept[:, None]).reshape(self.shape))
+
+
+def _moved(X: Any, q: Array) -> Any:
+    """X with columns that are far from 0 moved there: centred Gram matrices would not know them."""
+    base = as_design(X)
+    shifts = column_shifts(base, q)
+    return X if shifts is None else moved(base, shifts, np.ones(X.shape[1])).A
 
 
 class _Given(RegressorMixin, BaseEstimator):

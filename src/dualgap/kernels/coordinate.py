@@ -139,19 +139,21 @@ def dense_sweeps(
     same: bool,
     most: float,
     goal: float,
-) -> tuple[float, float]:
+    visits: int,
+    rounds: int,
+    pause: float,
+) -> tuple[int, int, float]:
     """Columns are the rows of T; x is overwritten, and r, which goes with it.
 
-    ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns. Returns the sweeps,
-    and what is held against ``goal``.
+    ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns, or at visit
+    ``pause``: then the visits and rounds that are returned lead on from there. Returns these, with
+    -1 rounds once ``goal`` is reached, and what is held against it.
     """
     n = r.size
-    visits = 0
     worst = 0.0
-    rounds = 0
     # The last move enters r while the next column is read: one walk over r for both.
     last, owed = T[0], 0.0
-    while visits < most * x.size:
+    while visits < most * x.size and visits < pause:
         everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
         rounds += 1
         worst = 0.0
@@ -182,11 +184,12 @@ def dense_sweeps(
                 worst = max(worst, (h[j] + l2[j]) * move * move)
         if worst <= goal:
             if everywhere:
+                rounds = -1
                 break
             rounds = 0
     for i in range(n):
         r[i] += owed * w[i] * last[i]
-    return visits / x.size, worst
+    return visits, rounds, worst
 
 
 @kernel
@@ -203,15 +206,19 @@ def csc_sweeps(
     l2: Floats,
     most: float,
     goal: float,
-) -> tuple[float, float]:
-    """As `dense_sweeps`, for compressed columns; the last one is ``constant`` if that is not 0."""
+    visits: int,
+    rounds: int,
+    pause: float,
+) -> tuple[int, int, float]:
+    """As `dense_sweeps`, for compressed columns; the last one is ``constant`` if that is not 0.
+
+    Visits are those of entries.
+    """
     n = r.size
     sparse = indptr.size - 1
-    visits = 0
     budget = most * (indptr[sparse] + (n if constant != 0.0 else 0))
     worst = 0.0
-    rounds = 0
-    while visits <= budget:
+    while visits <= budget and visits < pause:
         everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
         rounds += 1
         worst = 0.0
@@ -242,10 +249,10 @@ def csc_sweeps(
                 worst = max(worst, (h[j] + l2[j]) * move * move)
         if worst <= goal:
             if everywhere:
+                rounds = -1
                 break
             rounds = 0
-    size = indptr[sparse] + (n if constant != 0.0 else 0)
-    return visits / max(size, 1), worst
+    return visits, rounds, worst
 
 
 @kernel

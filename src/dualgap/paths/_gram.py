@@ -32,6 +32,7 @@ from dualgap.algorithms._restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.designs._base import BLAS3_GAIN
 from dualgap.factorised import symmetric_gram
+from dualgap.limits import passes_at_most
 from dualgap.paths._shifted import REDUCTION, Shifted
 from dualgap.problem import Problem
 
@@ -72,14 +73,18 @@ def spared(problem: Problem) -> float:
 
 
 def points(
-    problem: Problem, strengths: Sequence[tuple[float, float]], tol: float
+    problem: Problem, strengths: Sequence[tuple[float, float]], tol: float, most: float
 ) -> Iterator[tuple[Problem, Array, Array, Certificate]]:
-    """The problem at each (l1, l2), x with the intercept, y, and their certificate."""
+    """The problem at each (l1, l2), x with the intercept, y, and their certificate.
+
+    For work on G of as much as ``most`` passes a point is given up.
+    """
     n, d = problem.base.shape
     model = (_Columns if d <= n else _Rows)(problem, len(strengths))
     for l1, l2 in strengths:
         problem = problem.replace(l1=l1, l2=l2)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
+        with quiet, passes_at_most(problem, most):
             x = model.solve(problem, tol)
         certificate, y = certified_pair(problem, x, None)
         yield problem, x, y, certificate

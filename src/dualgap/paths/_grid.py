@@ -8,7 +8,9 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dualgap import _validation as check
+from dualgap._arrays import per_row
 from dualgap._types import Array
+from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 
 MOST_POINTS = 100_000
@@ -53,10 +55,15 @@ def largest_lambda(problem: Problem) -> float:
         raise ValueError(
             "penalty_weights leave a column free, so that x = 0 at no strength; give the lambdas."
         )
+    factors = np.ones(problem.d)
+    if (units := asked(problem)) is not None:  # where A'Qy is not lost in rounding
+        change = units.begin(problem)
+        factors, problem = change.factors, change.inner(problem)
     z = problem.predict_zero()
     if problem.fit_intercept:
         z = z + _null_intercept(problem)
     u = problem.adjoint(problem.loss.grad(z, problem.b))[: problem.d]
+    u = u / per_row(factors, u)
     return float(np.max(np.abs(u) / weights.reshape(-1, *[1] * (u.ndim - 1))))
 
 

@@ -27,6 +27,7 @@ from dualgap.algorithms._curvature import curvature, is_smooth
 from dualgap.algorithms._restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_at
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.limits import passes_at_most
 from dualgap.paths._ahead import Stop
 from dualgap.paths._descent import Descent
 from dualgap.paths._gram import FEWEST
@@ -103,7 +104,8 @@ class Tracker:
         self.spent = 0.0
         if self.gave_up:
             return None
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
+        with quiet, passes_at_most(problem, self.most):
             found = self._find(problem, x, z)
         self.failures = self.failures + 1 if found is None else 0
         return found

@@ -19,6 +19,7 @@ from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.paths import _gram, _krylov, _newton
 from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
+from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 from dualgap.result import Result
 from dualgap.status import Status
@@ -56,8 +57,10 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     """
     tol, passes = check_options(options)
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
+    # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
+    ours = ours and asked(problem) is None
     if ours and _gram.pays(problem, strengths):
-        return _walk_on_gram(problem, strengths, tol, options)
+        return _walk_on_gram(problem, strengths, tol, passes, options)
     if ours and _krylov.pays(problem, strengths):
         return _walk_in_krylov(problem, strengths, tol, passes, options)
     tracker = _newton.Tracker(tol, passes) if ours and _newton.pays(problem, strengths) else None
@@ -114,10 +117,10 @@ def _walk(
 
 
 def _walk_on_gram(
-    problem: Problem, strengths: Strengths, tol: float, options: dict[str, Any]
+    problem: Problem, strengths: Strengths, tol: float, most: float, options: dict[str, Any]
 ) -> Iterator[Point]:
     passes = 2.0  # the Gram matrix, and the certificate
-    for at, x, y, certificate in _gram.points(problem, strengths, tol):
+    for at, x, y, certificate in _gram.points(problem, strengths, tol, most):
         if certificate.certified and certificate.gap <= tol * at.scale(certificate.primal):
             yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
         else:

@@ -9,11 +9,12 @@ from dualgap.preconditioners._base import Change, Preconditioner
 from dualgap.preconditioners.diagonal import Diagonal
 from dualgap.preconditioners.low_rank import LowRank
 from dualgap.preconditioners.rows import Rows
+from dualgap.preconditioners.units import Moved, Units, asked
 from dualgap.preconditioners.whiten import Whiten
 from dualgap.problem import Problem
 
 PRECONDITIONERS: dict[str, type[Preconditioner]] = {
-    c.name: c for c in (Diagonal, Whiten, Rows, LowRank)
+    c.name: c for c in (Diagonal, Whiten, Rows, LowRank, Units)
 }
 
 __all__ = [
@@ -21,10 +22,13 @@ __all__ = [
     "Change",
     "Diagonal",
     "LowRank",
+    "Moved",
     "Preconditioner",
     "Rows",
+    "Units",
     "Whiten",
     "as_preconditioner",
+    "asked",
     "beside",
 ]
 

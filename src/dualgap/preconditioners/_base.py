@@ -1,8 +1,9 @@
 """What a preconditioner is: a change of variables x = T w that nobody else sees.
 
 It makes of the user's problem an inner one in the variables w, with the same rows, targets, loss,
-weights and offset: P(T w) and D(y) have the same values in both, and the dual variables are the
-same. Algorithms run on the inner problem; points, certificates and snapshots are the user's.
+weights and offset (`units` moves targets and offset, too): P(T w) and D(y) have the same values in
+both, and the dual variables are the same. Algorithms run on the inner problem; points, certificates
+and snapshots are the user's.
 """
 
 from __future__ import annotations

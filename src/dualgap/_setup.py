@@ -1,0 +1,147 @@
+"""What comes before the first step: an algorithm, the variables it runs in, the first state.
+
+An interrupt, or the time limit, ends this as it ends a run: with a point, the one to start from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dualgap import _arguments as given
+from dualgap._types import Array
+from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
+from dualgap.algorithms._randomised import Randomised
+from dualgap.preconditioners import Change, Moved, Preconditioner, asked, beside
+from dualgap.problem import Problem
+from dualgap.schedules import Steps
+from dualgap.state import State, replace
+
+
+@dataclass
+class Beginning:
+    """Of one call of solve.
+
+    Parameters
+    ----------
+    problem : Problem
+        The user's.
+    algorithm : str or Algorithm
+        As it was given.
+    wanted : str, Preconditioner or None
+        ``"auto"``, or what was asked for.
+    options : dict
+        adapt, mu and schedule.
+    tol : float
+    random_state : int, Generator or None
+    x, y : array, optional
+        Where to start, in the user's variables.
+    state, earlier : State, optional
+        As they were given.
+    """
+
+    problem: Problem
+    algorithm: str | Algorithm
+    wanted: str | Preconditioner | None
+    options: dict[str, Any]
+    tol: float
+    random_state: Any
+    x: Array | None
+    y: Array | None
+    state: State | None
+    earlier: State | None
+    chosen: Algorithm = field(default_factory=Newton)
+    conditioner: Preconditioner | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Count from here; a state of a set-up that was interrupted is nothing but a point."""
+        self.inner, self._before = self.problem, self.problem.constants.passes
+        self._before_inner: float | None = None
+        if isinstance(self.state, State) and not self.state.begun:
+            self.x, self.state = self.state.x, None
+
+    def run(self) -> None:
+        """Choose, and start."""
+        self._choose()
+        problem, chosen = self.problem, self.chosen
+        if self.state is None:
+            change = None if self.conditioner is None else self.conditioner.begin(problem)
+            inner = self._in(change)
+            x = (
+                self.x
+                if change is None or self.x is None
+                else change.to_inner(problem, inner, self.x)
+            )
+            begun = chosen.start(inner, x, self.y)
+            state, earlier = replace(begun.state, change=change), self.earlier
+            self.notes = self.notes + begun.notes
+            if earlier is not None and earlier.algorithm == chosen.name:
+                if _same_data(change, earlier.change):
+                    state = chosen.inherit(inner, state, earlier)
+            chosen.prepare(inner, state)
+            self.state = state
+        else:
+            given.check_preconditioner(self.conditioner, self.state)
+            inner = self._in(self.state.change)
+            given.check_state(inner, chosen, self.state)
+            chosen.prepare(inner, self.state)
+
+    def _choose(self) -> None:
+        problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
+        conditioner, easier = None if isinstance(wanted, str) else wanted, problem
+        if wanted == "auto":
+            conditioner = asked(problem)
+            if conditioner is not None and algorithm == "auto":
+                easier = self._in(conditioner.begin(problem))
+        with_steps = any(option is not None for option in self.options.values())
+        chosen, self.notes = as_algorithm(algorithm, easier, with_steps=with_steps)
+        if wanted == "auto" and algorithm == "auto":
+            conditioner = conditioner or beside(chosen, problem)
+        elif conditioner is not None and conditioner is wanted:
+            conditioner.check(problem)
+            if isinstance(algorithm, str):  # by name, with no options of its own
+                chosen = conditioner.suit(problem, chosen)
+        chosen = with_options(chosen, **self.options).aiming_at(self.tol)
+        if self.random_state is not None and isinstance(chosen, Randomised):
+            chosen = with_options(chosen, seed=given.seed(self.random_state))
+        self.chosen, self.conditioner = chosen, conditioner
+
+    def _in(self, change: Change | None) -> Problem:
+        """The problem in these variables, of whose passes those made here are counted."""
+        self.inner = self.problem if change is None else change.inner(self.problem)
+        if self._before_inner is None and self.inner.constants is not self.problem.constants:
+            self._before_inner = self.inner.constants.passes
+        return self.inner
+
+    @property
+    def passes(self) -> float:
+        """Over the data, so far."""
+        spent = self.problem.constants.passes - self._before
+        if self.inner.constants is not self.problem.constants:
+            spent += self.inner.constants.passes - (self._before_inner or 0.0)
+        return spent
+
+    def give_up(self) -> None:
+        """The state of an earlier run as it was; without one, where this one would have begun."""
+        self.conditioner = None
+        if self.state is not None:
+            self._in(self.state.change)
+            return
+        problem = self._in(None)
+        x = problem.zeros() if self.x is None else self.x
+        z = problem.predict(x) if x.any() else problem.predict_zero()
+        self.state = State(
+            algorithm=self.chosen.name, t=0, passes=0.0, x=x, y=problem.loss.grad(z, problem.b),
+            z=z, zt=z, u=problem.zeros(), steps=Steps(np.nan, np.nan, np.nan), Lam=1.0, Delta=0.0,
+            primal=problem.primal(x, z), dual=-np.inf, begun=False,
+        )  # fmt: skip
+
+
+def _same_data(change: Change | None, earlier: Change | None) -> bool:
+    """Whether what an earlier run has prepared is of the same columns."""
+    if isinstance(change, Moved):
+        return change.is_like(earlier)
+    return change is None and earlier is None

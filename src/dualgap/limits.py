@@ -1,0 +1,143 @@
+"""What ends a run from outside, seconds and passes, also in the middle of a step.
+
+The driver asks between two steps. Inside of a step that may take long, loops ask here: those that
+have something to show for what they did (`Limits.ends`) end early, others give the step up
+(`check`). In neither case does the run go on from there: the state before the step is the one to
+continue from, so that no clock decides on an iterate; but the point that was reached may be the
+best of the run.
+
+The limits of a call of `solve` are ambient, as numpy's error state is: a Gram matrix is made ten
+calls away from the driver.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dualgap.problem import Problem
+
+now = time.perf_counter
+"""The clock."""
+
+CALL = 1e5
+"""Multiplications that a pass costs before it has begun."""
+MORE = 100.0
+"""Passes over the data that a step may take beyond the limit: one that is cut short has to be begun
+anew by whoever goes on, and few steps take as many."""
+BESIDE, ALWAYS = 10.0, 1000.0
+"""What work beside the data, on small matrices, may cost over a run: so many times the passes that
+the data may cost, and so many passes. It is not counted as such."""
+
+
+class OutOfTime(Exception):
+    """The time limit is over, in the middle of a step."""
+
+
+class Limits:
+    """Of one call.
+
+    Parameters
+    ----------
+    seconds : float
+        From now.
+    """
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self.deadline = now() + seconds
+        self._passes = self._beside = math.inf
+        self.cut = False
+        """Whether a loop of this step has ended early."""
+
+    def begin(self, problem: Problem, passes: float) -> None:
+        """Of a run that may take so many."""
+        self._beside = (BESIDE * passes + ALWAYS) * (one_pass(problem) + CALL)
+
+    def begin_step(self, problem: Problem, passes: float) -> None:
+        """Of a step, if so many are left."""
+        self._passes, self.cut = (passes + MORE) * one_pass(problem), False
+
+    def lift(self) -> None:
+        """No limit any more: what is left is to say how it ended."""
+        self.deadline = math.inf
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether there is a time limit."""
+        return self.deadline < math.inf
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether it is over."""
+        return self.deadline < math.inf and now() > self.deadline
+
+    def ends(self, multiplications: float) -> bool:
+        """Whether a loop is to end early, after so many with the data."""
+        self._passes -= multiplications
+        if self._passes < 0.0 or self.time_is_up:
+            self.cut = True
+        return self.cut
+
+    def ends_beside(self, multiplications: float) -> bool:
+        """The same, after so many with a small matrix."""
+        self._beside -= multiplications
+        if self._beside < 0.0 or self.time_is_up:
+            self.cut = True
+        return self.cut
+
+
+class _Unlimited(Limits):
+    """Outside of a call; keeps no count."""
+
+    def ends(self, multiplications: float) -> bool:
+        """Never."""
+        return False
+
+    def ends_beside(self, multiplications: float) -> bool:
+        """Never."""
+        return False
+
+
+UNLIMITED = _Unlimited()
+_current: ContextVar[Limits] = ContextVar("limits")
+
+
+def current() -> Limits:
+    """The limits of the call that this is part of."""
+    return _current.get(UNLIMITED)
+
+
+def check() -> None:
+    """Give the step up if the time limit is over."""
+    if current().time_is_up:
+        raise OutOfTime
+
+
+@contextmanager
+def within(limits: Limits) -> Iterator[Limits]:
+    """For what is done here these limits hold."""
+    token = _current.set(limits)
+    try:
+        yield limits
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def passes_at_most(problem: Problem, passes: float) -> Iterator[Limits]:
+    """What is done here may cost so many."""
+    limits = Limits()
+    limits.begin(problem, passes)
+    limits.begin_step(problem, passes)
+    with within(limits):
+        yield limits
+
+
+def one_pass(problem: Problem) -> float:
+    """Multiplications of a product with A and one with A'."""
+    return 2.0 * problem.design.nonzeros * (problem.outputs or 1)
