@@ -31,7 +31,7 @@ class Call:
     def repeat(self, case: Case) -> Claim:
         if self.x is None:
             return solve(case, self.algorithm, self.tol, self.max_passes, watch=True)
-        return certify(case, "the call", self.x, self.c, self.y)
+        return certify(case, "certify", self.x, self.c, self.y)
 
     def keep(self, *, rows: Any = slice(None), columns: Any = slice(None)) -> "Call":
         if self.x is None:

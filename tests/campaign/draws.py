@@ -45,14 +45,20 @@ def scores(rng: np.random.Generator, A: np.ndarray, outputs: int) -> np.ndarray:
     return unit_columns(A) @ truth + noise * rng.standard_normal((len(A), outputs))
 
 
+def any_loss(rng: np.random.Generator, rows: int, losses: tuple[str, ...] = ALL_LOSSES) -> str:
+    """A loss; a single row has no two classes."""
+    loss = str(rng.choice(losses))
+    return "logistic" if loss == "multinomial" and rows < 2 else loss
+
+
 def targets(rng: np.random.Generator, A: np.ndarray, loss: str) -> np.ndarray:
-    """Values, labels -1/+1 or 0/1, or classes, all of which occur if there are rows enough."""
+    """Values, labels -1/+1 or 0/1, or classes, all of which occur."""
     n = len(A)
     if loss == "multinomial":
         classes = int(rng.integers(2, 5)) if n >= 4 else 2
         b = scores(rng, A, classes).argmax(axis=1)
-        b[:classes] = np.arange(classes)[:n]
-        return rng.permutation(b) if n > 1 else np.array([1])
+        b[:classes] = np.arange(classes)
+        return rng.permutation(b)
     z = scores(rng, A, 1)[:, 0]
     if loss not in MARGIN:
         return z * 10.0 ** rng.integers(-2, 3)
@@ -82,7 +88,7 @@ def case(
     ``free`` is the share of problems without regulariser, ``intercept`` that with an intercept.
     """
     n, d = A.shape
-    loss = fixed.pop("loss", None) or str(rng.choice(losses))
+    loss = fixed.pop("loss", None) or any_loss(rng, n, losses)
     b = fixed.pop("b", None)
     b = targets(rng, A, loss) if b is None else b
     penalty = "none" if chance(rng, free) else str(rng.choice(["l2", "l2", "l1", "elastic_net"]))

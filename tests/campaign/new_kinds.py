@@ -5,7 +5,7 @@ import numpy as np
 from tests.certificate.cases import Case
 from tests.certificate.checker import MARGIN
 
-from .draws import ALL_LOSSES, case, chance, size, targets, unit_columns
+from .draws import any_loss, case, chance, size, targets, unit_columns
 
 
 def _free(rng: np.random.Generator, A: np.ndarray, **fixed: object) -> Case:
@@ -20,7 +20,7 @@ def near_1e15(rng: np.random.Generator) -> Case:
     k = np.arange(n)[:, None] * rng.integers(1, 4, d) + rng.integers(-3, 4, (n, d))
     A = np.where(rng.random(d) < 0.7, base, 0.0) + k
     line = np.arange(n) * 1.0
-    loss = str(rng.choice(ALL_LOSSES))
+    loss = any_loss(rng, len(A))
     exact = loss not in (*MARGIN, "multinomial") and chance(rng, 0.5)
     return _free(rng, A, loss=loss, b=line if exact else None, intercept=0.7)
 
@@ -87,7 +87,7 @@ def tiny_weights(rng: np.random.Generator) -> Case:
 def large_offsets(rng: np.random.Generator) -> Case:
     """Offsets up to 1e12, all alike or not; penalties that hardly hold x back."""
     A = rng.standard_normal((size(rng, 40), size(rng, 8)))
-    loss = str(rng.choice(ALL_LOSSES))
+    loss = any_loss(rng, len(A))
     b = targets(rng, A, loss)
     shape = (len(A), int(b.max()) + 1) if loss == "multinomial" else (len(A),)
     height = 10.0 ** rng.uniform(2, 12)
@@ -147,7 +147,7 @@ def shifted(rng: np.random.Generator) -> Case:
     far = 10.0 ** rng.uniform(4, 12) if chance(rng, 0.5) else 1.7e9
     signal = unit_columns(A) @ rng.standard_normal(d) + 0.3 * rng.standard_normal(n)
     A[:, 0] += far
-    loss = str(rng.choice(ALL_LOSSES))
+    loss = any_loss(rng, len(A))
     b = signal
     if loss in MARGIN:
         b = np.where(signal > np.median(signal), 1.0, -1.0)

@@ -305,6 +305,7 @@ class Fake:
         (0.5, 1.0, []),
         (0.25, 1.0, ["last row"]),
         (0.5, -1e-20, ["negative gap"]),
+        (0.5, math.nan, ["negative gap"]),
         (-0.5, 1.0, ["negative gap", "last row"]),
     ],
 )
