@@ -18,7 +18,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import dot, row_sums
-from dualgap._precise import UNIT, gamma
+from dualgap._precise import UNIT, sum_error
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
@@ -39,7 +39,7 @@ SMALL = 1e-3
 """Of P0: where P(x) is no more, P(x) >= P(x) - P* is a bound worth stating."""
 CLEAR = 1e-10
 """Relative gaps below this are never computed with twice the digits."""
-SUMS = 1e-13
+SUMS = 4e-15
 """What pairwise sums of terms >= 0 round to, relative to themselves."""
 
 
@@ -65,7 +65,8 @@ class Certificate:
         into feasibility), ``"gap_projected_dual"`` (y projected), ``"gradient_bound"``,
         ``"self_concordance"``, or ``"none"``.
     rounding : float
-        The part of the gap that stands for rounding: it is in the gap.
+        What rounding may have done to primal, and the part of the gap that stands for rounding (it
+        is in the gap).
     distance : float
         |x - x*| <= distance, from strong convexity l2 (inf without; the intercept excluded).
     """
@@ -170,18 +171,17 @@ def certified_at(
         plain = _certified(problem, x, y, PLAIN)
         if not (_is_clouded(problem, plain[0]) and may_be_precise(problem)):
             return plain
-        precise = _certified(problem, x, y, PRECISE)
-        return precise if precise[0].gap < plain[0].gap else plain
+        points = {id(point): point for point in (y, plain[1])}.values()
+        found = (_certified(problem, x, point, PRECISE) for point in points)
+        return min(plain, *found, key=lambda judged: judged[0].gap)
 
 
 def _is_clouded(problem: Problem, certificate: Certificate) -> bool:
     """Whether the gap is mostly rounding, and more of it than anybody's tol."""
     if not math.isfinite(certificate.primal):
         return False
-    open_ = min(certificate.rounding, certificate.gap)
-    return certificate.gap > CLEAR * problem.scale(certificate.primal) and (
-        open_ > 0.1 * certificate.gap
-    )
+    unclear = certificate.gap > CLEAR * problem.scale(certificate.primal)
+    return unclear and certificate.rounding > 0.1 * certificate.gap
 
 
 def _certified(
@@ -257,7 +257,7 @@ def _make(
         relative_gap=relative,
         certified=certified,
         kind=kind,
-        rounding=rounding,
+        rounding=rounding + doubt,
         distance=distance,
     )
 
@@ -281,7 +281,20 @@ def _duality_gap(
         return None
     loss, penalty, bare = bounded_terms(problem, x, at, point, products)
     gap = (loss + penalty) * (1.0 + SUMS)
-    return Bound(gap, point.kind, gap - bare) if math.isfinite(gap) else None
+    if not math.isfinite(gap):
+        return None
+    return Bound(gap, point.kind, gap - bare + _last_bits(problem, point.y, gap))
+
+
+def _last_bits(problem: Problem, y: Array, gap: float) -> float:
+    """What the last bits of y, a float, can do to the gap where columns are large."""
+    g = problem.regularizer
+    moved = UNIT * np.multiply.outer(problem.column_norms, np.sqrt(problem.q @ (y * y)))
+    total = float((moved * moved / (2.0 * g.divisors)).sum()) if g.has_l2 else 0.0
+    if g.has_boxed:
+        boxed = g.boxed.reshape(-1)
+        total += min(1.0, float((moved[boxed] / g.l1[boxed]).max())) * problem.null_value
+    return min(total, gap)
 
 
 def bounded_terms(
@@ -334,7 +347,7 @@ def _without_dual(problem: Problem, x: Array, at: Predicted) -> Bound | None:
     everything = np.ones(problem.size, dtype=bool)
     length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
     # An error e of z changes phi'(z) by |e|/gamma, and every sum rounds.
-    share = gamma(problem.design.column_terms + 16) * length
+    share = sum_error(problem.design.column_terms + 16) * length
     share += (at.error + _evaluation_error(problem, z)) / loss.gamma
     undecided = share * problem.column_norms + 16.0 * UNIT * regularizer.l2 * np.abs(x)
     if loss.delta > 0:

@@ -32,7 +32,7 @@ from dualgap.preconditioners import Preconditioner, as_preconditioner
 from dualgap.preconditioners._move import moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
-from dualgap.refinement import newton_dual, refined
+from dualgap.refinement import is_refinable, newton_dual, refined
 from dualgap.result import Result, Setup
 from dualgap.separability import has_direction, one_class, separates
 from dualgap.state import Incumbent, State, replace
@@ -284,6 +284,8 @@ class _Run:
         self.last: tuple[Array, Array, Certificate] | None = None
         self.better: tuple[Array, Array, Certificate] | None = None
         """A point of the user's problem that no iteration made, its y and its certificate."""
+        self.exhausted = False
+        """Whether careful Newton steps have found nothing below P of the best x."""
 
     def to_the_end(
         self, s: State, setup: Setup, notes: list[str], status: Status | None = None
@@ -360,11 +362,12 @@ class _Run:
 
     def _record(self, s: State) -> Status | None:
         best = s.incumbent
-        gap = _shown_gap(s.primal, best.dual)
+        dual = min(best.dual, s.primal - TIE * abs(s.primal))  # no gap is less than its rounding
+        gap = s.primal - dual
         elapsed = time.perf_counter() - self.began
         passes = s.passes + s.check_passes + self.attempts.passes
         self.rows.append(
-            (passes, elapsed, s.primal, best.dual, gap, s.Delta,
+            (passes, elapsed, s.primal, dual, gap, s.Delta,
              s.steps.tau, s.steps.sigma, s.steps.theta)
         )  # fmt: skip
         target = self.tol * self.problem.scale(best.primal)
@@ -373,7 +376,7 @@ class _Run:
             return None
         x, intercept = self.user.split(self._to_user(s, s.x))
         snapshot = Snapshot(
-            passes, elapsed, s.primal, best.dual, gap, s.Delta,
+            passes, elapsed, s.primal, dual, gap, s.Delta,
             x=_read_only(x), intercept=intercept,
             y=_read_only(s.y if best.y is None else best.y),
         )  # fmt: skip
@@ -440,6 +443,8 @@ class _Run:
         certificate = self._certify_harder(s)
         if certificate.gap <= self.tol * self.user.scale(certificate.primal):
             return self._converged(s)
+        if self.exhausted and certificate.certified and not self.user.regularizer.has_l1:
+            return Status.ROUNDING  # no Newton step lowers P, however exact
         return Status.ROUNDING if _at_floor(certificate) else None
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
@@ -509,6 +514,7 @@ class _Run:
         trials = [(x, None), (x, newton_dual(self.user, x, self.user.predict(x)))]
         if self.algorithm.is_second_order:
             near = refined(self.user, x)
+            self.exhausted = near is x and is_refinable(self.user, x)
             trials += [(near, None), (near, newton_dual(self.user, near, self.user.predict(near)))]
         for point, guess in trials:
             trial, y = certified_pair(self.user, point, guess)
@@ -543,7 +549,10 @@ class _Run:
         else:
             certificate, y = certified_pair(problem, x, y)
         if certificate.gap > self.tol * problem.scale(best.primal):
-            for guess in (None, newton_dual(problem, x, problem.predict(x))):
+            guesses: list[Array | None] = [None]
+            if self.algorithm.is_second_order:
+                guesses.append(newton_dual(problem, x, problem.predict(x)))
+            for guess in guesses:
                 trial, other = certified_pair(problem, x, guess)
                 if trial.gap < certificate.gap:
                     y, certificate = other, trial
@@ -560,10 +569,10 @@ class _Run:
         ):  # more passes would show nothing new
             status = Status.ROUNDING
         assert y is not None
-        # The last row is the certificate, of the best point, whatever the last iterate was.
+        # One more row, the certificate: of the best point, whatever the last iterate was.
         passes, elapsed = s.passes + s.check_passes + self.attempts.passes, self._elapsed()
         primal, dual, gap = certificate.primal, certificate.dual, certificate.gap
-        self.rows[-1] = (passes, elapsed, primal, dual, gap, *self.rows[-1][5:])
+        self.rows.append((passes, elapsed, primal, dual, gap, *self.rows[-1][5:]))
         self.line.update(passes, primal, gap, s.Delta, elapsed, target)
         coefficients, intercept = problem.split(x)
         return Result(
@@ -589,11 +598,6 @@ def _status_of(stop: BaseException) -> Status:
 def _at_floor(certificate: Certificate) -> bool:
     """Whether what the certificate leaves open may be rounding."""
     return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-
-
-def _shown_gap(primal: float, dual: float) -> float:
-    """P - D, and what float64 can tell of it: never less than the rounding of the difference."""
-    return max(primal - dual, TIE * abs(primal))
 
 
 def _is_finite(s: State) -> bool:

@@ -133,7 +133,7 @@ def make_feasible(
     last, shrunk = _LastStep(), 1.0
     if problem.free_intercept_only:
         y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
-        y = _where(counts, y)
+        y = products.balanced(problem, _where(counts, y))
         kind = "gap_scaled_dual"
         last = _imbalance(problem, y, products)
     elif problem.regularizer.has_free:

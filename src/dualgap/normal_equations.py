@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 import scipy.linalg.lapack
 
-from dualgap._precise import gamma
+from dualgap._precise import gamma, sum_error
 from dualgap._types import Array, Mask
 from dualgap.designs import Design
 from dualgap.designs._base import block_rows
@@ -20,6 +20,8 @@ from dualgap.designs._base import block_rows
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Least reciprocal condition number at which a Gram matrix does instead of the columns."""
+FEW = 256
+"""Columns for which the least eigenvalue is computed, not estimated."""
 UNDERFLOWING = 1e-250
 """Squares below this may have lost digits; the columns themselves have not."""
 
@@ -65,9 +67,11 @@ class NormalEquations:
     def _least_eigenvalue(self, G: Array) -> float:
         """c > 0 if G - c I still has a Cholesky factor, rounding allowed for."""
         m, n = G.shape[0], self.design.shape[0]
-        # The entries of G, at most 1, are off by gamma(n + 4); the factorisation by gamma(m + 2).
-        rounding = m * (gamma(n + 4) + gamma(m + 2))
+        # The entries of G, at most 1, are sums of n terms; the factorisation rounds, too.
+        rounding = m * (sum_error(n + 4) + gamma(m + 2))
         c = 0.1 * self.rcond
+        if m <= FEW:
+            c = max(c, 0.9 * float(scipy.linalg.eigvalsh(G, subset_by_index=(0, 0))[0]) - rounding)
         G[np.diag_indices(m)] -= c + rounding
         return c if scipy.linalg.lapack.dpotrf(G, lower=1)[1] == 0 else 0.0
 
@@ -131,7 +135,7 @@ def certified_inverse_form(
     unit = 1.0 / np.sqrt(diagonal)
     scaled = G * unit * unit[:, None]
     d = G.shape[0]
-    scaled[np.diag_indices(d)] -= 2.0 * d * (gamma(n + 8) + 4.0 * gamma(d + 1))
+    scaled[np.diag_indices(d)] -= 2.0 * d * (sum_error(n + 8) + 4.0 * gamma(d + 1))
     norm = float(np.abs(scaled).sum(axis=0).max())
     factor, info = scipy.linalg.lapack.dpotrf(scaled, lower=1)
     if info != 0:

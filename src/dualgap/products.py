@@ -2,9 +2,9 @@
 
 z = A x + offset is off by at most E in the norm |e|_Q = (sum_i q_i e_i^2)^(1/2), and every
 (A'Qy)_j by at most an error of its own. `Plain` products are those of the iterations; their errors
-are bounded by norms that are known already: gamma(k) sum_j |a_j|_Q |x_j| and gamma(k) |a_j|_Q |y|_Q
-for sums of k terms. `Precise` ones have twice the digits, cost some thirty times as much, and are
-for data where those bounds leave the gap open: large numbers that cancel.
+are bounded by norms that are known already: g(k) sum_j |a_j|_Q |x_j| and g(k) |a_j|_Q |y|_Q for
+sums of k terms (g is `_precise.sum_error`). `Precise` ones have twice the digits, cost some thirty
+times as much, and are for data where those bounds leave the gap open: large numbers that cancel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap import _precise as dd
-from dualgap._precise import UNIT, gamma
+from dualgap._precise import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.designs._base import block_rows
 from dualgap.problem import Problem
@@ -53,6 +53,10 @@ class Products(ABC):
     def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
         """By how much each entry of ``u`` may be off, and ``reach`` |a_j|_Q."""
 
+    def balanced(self, problem: Problem, y: Array) -> Array:
+        """y, whose weighted sum is 0 but for rounding, with as little of that as can be had."""
+        return y
+
     @abstractmethod
     def mean_size(self, problem: Problem, y: Array) -> float:
         """At least |sum_i q_i y_i|."""
@@ -71,16 +75,16 @@ class Plain(Products):
         size = np.linalg.norm(problem.column_norms @ np.abs(x))  # over the classes
         count = min(terms, problem.design.row_terms) + 3
         added = _norm(problem, _sum_error(problem, z))
-        return Predicted(z, gamma(count) * float(size) + added)
+        return Predicted(z, sum_error(count) * float(size) + added)
 
     def adjoint(self, problem: Problem, y: Array) -> Array:
         """The problem's own."""
         return problem.adjoint(y)
 
     def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
-        """gamma(k) |a_j|_Q |y|_Q; none if every y_i is 0."""
+        """g(k) |a_j|_Q |y|_Q; none if every y_i is 0."""
         length = np.sqrt(problem.q @ (y * y))  # one per class
-        share = gamma(problem.design.column_terms + 8) * length + reach
+        share = sum_error(problem.design.column_terms + 8) * length + reach
         return np.multiply.outer(problem.column_norms, share)
 
     def mean_size(self, problem: Problem, y: Array) -> float:
@@ -138,12 +142,32 @@ class Precise(Products):
         share = steps * UNIT**2 * length + reach
         return 4.0 * UNIT * np.abs(u) + np.multiply.outer(problem.column_norms, share)
 
+    def balanced(self, problem: Problem, y: Array) -> Array:
+        """The smallest entries, whose last bits are finest, take up what the sum is off."""
+        if y.ndim == 2:
+            return y
+        low, high = problem.loss.domain(problem.b)
+        y, w = y.copy(), problem.sample_weight
+        weight = np.ones_like(y) if w is None else w
+        for _ in range(4):
+            off = _weighted_sum(w, y)
+            room = np.minimum(y - low, high - y) * weight > 2.0 * abs(off)
+            if off == 0.0 or not room.any():
+                break
+            i = int(np.argmin(np.where(room, np.abs(y), np.inf)))
+            y[i] -= off / weight[i]
+        return y
+
     def mean_size(self, problem: Problem, y: Array) -> float:
         """The sum, correctly rounded."""
         w = problem.sample_weight
-        if w is None:
-            return abs(math.fsum(y)) / problem.n
-        return abs(math.fsum(np.concatenate(dd.two_product(w, y)))) / math.fsum(w) * (1.0 + SMALL)
+        total = float(problem.n) if w is None else math.fsum(w)
+        return abs(_weighted_sum(w, y)) / total * (1.0 + SMALL)
+
+
+def _weighted_sum(w: Array | None, y: Array) -> float:
+    """sum_i w_i y_i, correctly rounded."""
+    return math.fsum(y if w is None else np.concatenate(dd.two_product(w, y)))
 
 
 def _sum_error(problem: Problem, z: Array) -> Array:

@@ -23,9 +23,9 @@ from dualgap.designs._base import block_rows
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 
-MOST_COLUMNS = 1024
-MOST_WORK = 1e9
-"""n |J|^2: multiplications of a singular value decomposition."""
+MOST_COLUMNS = 512
+MOST_ENTRIES = 1 << 18
+"""n |J|: of a copy of the columns (2 MiB)."""
 STEPS = 60
 SHORTEST = 1e-4
 """Of a step: below it, more damping is tried instead."""
@@ -76,17 +76,17 @@ class _Model:
         return d
 
 
-def _fits(problem: Problem, x: Array) -> bool:
+def is_refinable(problem: Problem, x: Array) -> bool:
     """Whether a step costs little, and rows have one prediction."""
     if problem.loss.is_vector:
         return False
     count = int(((problem.regularizer.l1 == 0.0) | (x != 0.0)).sum())
-    return 0 < count <= MOST_COLUMNS and problem.n * count**2 <= MOST_WORK
+    return 0 < count <= MOST_COLUMNS and problem.n * count <= MOST_ENTRIES
 
 
 def newton_dual(problem: Problem, x: Array, z: Array) -> Array | None:
     """The dual point of a Newton step from x, or None where it would cost too much."""
-    if not _fits(problem, x):
+    if not is_refinable(problem, x):
         return None
     model = _Model(problem, x, z, PLAIN)
     y = model.slope + model.hess * problem.design.matvec(model.step(0.0))
@@ -97,7 +97,7 @@ def refined(problem: Problem, x: Array) -> Array:
     """A point with a lower P near x, or x itself."""
     products = PRECISE if may_be_precise(problem) else PLAIN
     for _ in range(STEPS):
-        if not _fits(problem, x):
+        if not is_refinable(problem, x):
             break
         limits.check()
         z = products.predict(problem, x).z

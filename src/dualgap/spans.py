@@ -30,7 +30,7 @@ import scipy.linalg
 import scipy.linalg.lapack
 
 from dualgap import _precise as dd
-from dualgap._precise import UNIT, Pair, gamma
+from dualgap._precise import UNIT, Pair, gamma, sum_error
 from dualgap._types import Array, Mask, Places
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
@@ -143,7 +143,7 @@ class GramSpan(Span):
     def distance(self, y: Array, u: Array) -> float:
         """|L^(-1) rho|, and what rounding leaves open of rho over the least eigenvalue."""
         length = math.sqrt(float(self.q @ (y * y)))
-        open_ = gamma(y.size + 8) * length * self.norms * self.equations.unit
+        open_ = sum_error(y.size + 8) * length * self.norms * self.equations.unit
         known = self.equations.norm(u[self.equations.columns])
         return 1.0001 * (known + float(np.linalg.norm(open_)) / math.sqrt(self.equations.proved))
 

@@ -43,7 +43,7 @@ class Snapshot:
 
 
 class Trace:
-    """One row per check.
+    """One row per check, and a last one that is the certificate of the point that is returned.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Trace:
     dual : array
         The best lower bound on P* so far (-inf until there is one).
     gap : array
-        primal - dual: certified at every row.
+        primal - dual, in float64; in the last row the certificate's, which no rounding spoils.
     strong_convexity : array
         The estimate of delta mu^2/n in use.
     tau, sigma, theta : array

@@ -11,6 +11,7 @@ from dualgap import certificate, feasible, losses, problem
 from dualgap.feasible import DualPoint
 from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
+from dualgap.products import PLAIN, Products
 from dualgap.regularizers import ElasticNet
 
 from .cases import Case, battery
@@ -53,6 +54,16 @@ def in_class(cls: type, name: str, wrong: Callable) -> Callable:
     return lambda monkeypatch: monkeypatch.setattr(cls, name, wrong)
 
 
+def both(*plants: Callable) -> Callable:
+    """One bug alone is caught by the other place."""
+
+    def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+        for each in plants:
+            each(monkeypatch)
+
+    return plant
+
+
 def flipped_conjugate(loss: type[losses.Loss]) -> Callable:
     """phi* with the wrong sign, in the gap and wherever else it is used."""
     right = loss.conj
@@ -64,21 +75,24 @@ def flipped_conjugate(loss: type[losses.Loss]) -> Callable:
     return plant
 
 
+right_point = feasible.make_feasible
+
+
 def free_coordinates_forgotten(
-    problem: Problem, z: np.ndarray, y: np.ndarray, right: Callable = feasible.make_feasible
+    problem: Problem, z: np.ndarray, y: np.ndarray, products: Products = PLAIN
 ) -> DualPoint | None:
     """The dual point as it comes, with A'Qy on the free coordinates passed over."""
-    point = right(problem, z, y)
+    point = right_point(problem, z, y, products)
     if point is None:
         return None
     y = np.clip(y, *problem.loss.domain(problem.b))
     u = np.where(problem.regularizer.free, 0.0, problem.adjoint(y))
-    return replace(point, y=y, u=feasible._into_box(problem, u), residual=0 * point.residual)
+    return replace(point, y=y, u=feasible._into_box(problem, u), extra=0.0)
 
 
 def half_gap(right: Callable = certificate._make) -> Callable:
-    def wrong(problem: Problem, primal: float, gap: float, kind: str, rounding: float) -> object:
-        return right(problem, primal, 0.5 * gap, kind, rounding)
+    def wrong(problem: Problem, primal: float, gap: float, *others: object) -> object:
+        return right(problem, primal, 0.5 * gap, *others)
 
     return wrong
 
@@ -129,18 +143,19 @@ BUGS = {
         lambda self, x: self.design.matvec(x) - (0.0 if self.offset is None else self.offset),
     ),
     "sum of y left as it is": in_certificates("make_feasible", free_coordinates_forgotten),
-    "y outside the box of l1": in_certificates("l1_scale", lambda problem, y, u: 1.0),
+    "y outside the box of l1": in_certificates("l1_scale", lambda problem, y, u, error=None: 1.0),
     "weights ignored": lambda monkeypatch: monkeypatch.setattr(
-        problem, "_weights", lambda weight, n: np.full(n, 1.0 / n)
+        problem, "_shares", lambda weight, n: np.full(n, 1.0 / n)
     ),
     "weights ignored in A'Qy": in_class(
         Problem, "adjoint", lambda self, y: self.design.rmatvec(y / self.n)
     ),
     "rows without weight counted": lambda monkeypatch: monkeypatch.setattr(
-        problem, "_weights", lambda weight, n: _weights_plus_one(weight, n)
+        problem, "_shares", lambda weight, n: _weights_plus_one(weight, n)
     ),
-    "domain not checked after projection": in_certificates(
-        "_into_domain", lambda problem, y, low, high: y
+    "domain not checked after projection": both(
+        in_certificates("_into_domain", lambda problem, y: y),
+        in_certificates("_room", lambda problem, y: np.full_like(y, np.inf)),
     ),
     "domain of Huber forgotten": in_class(losses.Huber, "domain", everywhere),
     "domain of smoothed hinge forgotten": in_class(losses.SmoothedHinge, "domain", everywhere),

@@ -93,7 +93,8 @@ def test_beyond_the_limit_the_columns_alone_are_factorised(monkeypatch):
 
 def test_no_projection_where_the_columns_are_not_factorised(monkeypatch):
     one, best, _ = reference("none", False, False, 0)
-    monkeypatch.setattr("dualgap.normal_equations.GRAM_LIMIT", 1)
+    for limit in ("GRAM_LIMIT", "DENSE_LIMIT"):
+        monkeypatch.setattr(f"dualgap.spans.{limit}", 1)
     certificate = one.problem().certify(best.x)
     assert not certificate.certified and certificate.kind == "none"
 

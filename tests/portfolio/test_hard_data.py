@@ -20,7 +20,7 @@ def data(kind):
     elif kind == "columns of zeros":
         A[:, [0, 4]] = 0.0
     elif kind == "rank one":
-        A = np.outer(A[:, 0], np.arange(1.0, 7.0))
+        A = np.outer(np.round(1024.0 * A[:, 0]) / 1024.0, np.arange(1.0, 7.0))  # exactly
     elif kind == "one column of 1e12":
         A[:, 5] *= 1e12
     elif kind == "rows of zeros":

@@ -136,7 +136,9 @@ def test_the_largest_curvature_is_that_of_what_is_left(fit_intercept):
 def test_more_rank_than_the_data_have(l2, layout):
     """All that the data see is made alike; with l2 all of P is."""
     rng = np.random.default_rng(1)
-    A = rng.standard_normal((60, 5)) * np.logspace(0, 3, 5) @ rng.standard_normal((5, 12))
+    # Sums of powers of two times integers: the columns are combinations of five to the last bit.
+    rows = np.hstack((np.eye(5), rng.integers(-1, 2, (5, 7))))
+    A = rng.integers(-8, 9, (60, 5)) * 2.0 ** np.array([0, 3, 5, 8, 10]) @ rows
     problem = dualgap.Problem(layout(A), rng.standard_normal(60), l2=l2)
     inner = LowRank().begin(problem).inner(problem)
     e = np.linalg.eigvalsh(inner.design.gram(problem.q) + np.diag(inner.regularizer.l2))

@@ -101,6 +101,7 @@ def test_units_of_the_columns_do_not_matter(precondition, algorithm, l2):
 
 def with_column(kind):
     A, b = badly_scaled(120, 5)
+    A = np.round(A * 2.0**20) / 2.0**20  # so that a combination is one to the last bit
     column = {
         "duplicate": A[:, 2],
         "combination": A[:, 0] - A[:, 1],

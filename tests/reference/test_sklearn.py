@@ -44,8 +44,8 @@ def compare(A: Any, b: np.ndarray, model: Any, *, slack: float = 0.0, **problem:
         ours = dualgap.solve(A, b, tol=TOL, max_passes=20000, adapt=adapt, **problem)
         assert ours.status is dualgap.Status.CONVERGED
         # Each point's P is at least P*, which is at least the other's P less its gap.
-        # (Newton's gap may be below rounding, and then bounds P - P* but for rounding.)
-        floor = ours.certificate.rounding if adapt is None else 0.0
+        # (P itself is rounded in both, and gaps may be smaller than that.)
+        floor = ours.certificate.rounding + theirs.rounding
         assert ours.certificate.primal - theirs.primal <= ours.certificate.gap + floor
         best = min(ours.certificate.primal, theirs.primal)
         for certificate in (ours.certificate, theirs):

@@ -50,7 +50,7 @@ def test_stationary_but_not_certified(monkeypatch):
     for limit in ("feasible.GRAM_LIMIT", "certificate.GRAM_LIMIT"):
         monkeypatch.setattr(f"dualgap.{limit}", 1)
     for limit in ("GRAM_LIMIT", "DENSE_LIMIT"):
-        monkeypatch.setattr(f"dualgap.normal_equations.{limit}", 1)
+        monkeypatch.setattr(f"dualgap.spans.{limit}", 1)
     result = dualgap.Problem(A, SIGNS, loss="logistic").solve()
     assert result.status is Status.STATIONARY
     assert not result.certificate.certified
@@ -191,12 +191,12 @@ def test_the_callback_sees_the_rows_of_the_trace(loss, fit_intercept):
     problem = dualgap.Problem(A, targets(loss, B), loss=loss, l2=0.1, fit_intercept=fit_intercept)
     result = problem.solve(callback=lambda snapshot: seen.append(snapshot))
     for name in ("passes", "seconds", "primal", "strong_convexity"):
-        assert [getattr(s, name) for s in seen] == getattr(result.trace, name).tolist(), name
+        assert [getattr(s, name) for s in seen] == getattr(result.trace, name)[:-1].tolist(), name
     for name in ("dual", "gap"):
-        assert [getattr(s, name) for s in seen[:-1]] == getattr(result.trace, name)[:-1].tolist()
+        assert [getattr(s, name) for s in seen] == getattr(result.trace, name)[:-1].tolist()
     last = seen[-1]
-    assert last.dual <= result.trace.dual[-1]  # the last row knows the final certificate
-    assert last.gap >= result.trace.gap[-1]
+    assert result.trace.gap[-1] == result.certificate.gap  # the last row is the certificate
+    assert last.gap >= result.trace.gap[-1] * (1 - 1e-6) - 1e-13
     assert (last.x.shape, last.y.shape) == ((5,), (40,))
     assert problem.certify(last.x, intercept=last.intercept).primal == pytest.approx(last.primal)
 
@@ -227,16 +227,19 @@ def test_trace(algorithm, arguments):
     trace = result.trace
     columns = trace.to_dict()
     assert tuple(columns) == COLUMNS
-    assert len(trace) == result.state.t + 1  # the start, and a row per iteration
+    assert len(trace) == result.state.t + 2  # the start, a row per iteration, the certificate
     for name, column in columns.items():
         assert column.shape == (len(trace),)
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0.0
         assert column is getattr(trace, name)
-    assert (np.diff(trace.passes) >= 1).all()
+    assert (np.diff(trace.passes[:-1]) >= 1).all() and trace.passes[-1] == result.passes
     assert (np.diff(trace.seconds) > 0).all()
-    assert (trace.dual[1:] >= trace.dual[:-1]).all()
-    assert np.array_equal(trace.gap, trace.primal - trace.dual)
+    assert (trace.dual[1:-1] >= trace.dual[:-2]).all()
+    assert np.array_equal(trace.gap[:-1], (trace.primal - trace.dual)[:-1])
+    assert (trace.gap > 0).all()
+    last = result.certificate
+    assert (trace.primal[-1], trace.dual[-1], trace.gap[-1]) == (last.primal, last.dual, last.gap)
     assert (trace.primal >= trace.dual[-1] - 1e-12 * abs(trace.dual[-1])).all()
     assert trace.tol_gap == pytest.approx(1e-6 * result.certificate.primal)
     assert (trace.tau > 0).all()

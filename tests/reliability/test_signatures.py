@@ -81,7 +81,12 @@ def test_path_hands_every_option_on(monkeypatch):
 
     monkeypatch.setattr(paths, "walk", walk)
     options = set(parameters(dualgap.Problem.solve)) - {"self", *STARTS}
-    given = {name: object() for name in options}
+    given = {
+        "algorithm": "ada-bpd", "adapt": "simple", "mu": 0.5, "schedule": "theorem",
+        "precondition": "diagonal", "tol": 1e-5, "max_passes": 77, "max_time": 5.0,
+        "random_state": 3, "n_threads": 1, "callback": len, "verbose": True,
+    }  # fmt: skip
+    assert set(given) == options
     dualgap.path(np.eye(3), np.ones(3), lambdas=[0.1], **given)
     assert seen == given
 

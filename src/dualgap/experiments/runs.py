@@ -130,16 +130,17 @@ class RunTask:
             n_threads=1,
             callback=lambda snapshot: snapshot.primal <= bound,
         )
-        passes = algorithm.passes_per_step * np.arange(len(result.trace))
+        looks = len(result.trace) - 1  # the last row is the certificate
+        passes = algorithm.passes_per_step * np.arange(looks)
         if passes[-1] != result.state.passes:
             raise ArithmeticError(
-                f"{self.contender.label}: {len(result.trace)} looks do not make "
+                f"{self.contender.label}: {looks} looks do not make "
                 f"{result.state.passes:g} passes: please report this."
             )
         return {
             "passes": passes.tolist(),
-            "primal": result.trace.primal.tolist(),
-            "seconds": result.trace.seconds.tolist(),
+            "primal": result.trace.primal[:looks].tolist(),
+            "seconds": result.trace.seconds[:looks].tolist(),
             "status": result.status.name,
             "rollbacks": result.trace.rollbacks,
         }
