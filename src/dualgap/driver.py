@@ -102,7 +102,8 @@ def solve(
         ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which leaves named
         algorithms as the paper has them, unless columns need another origin or unit.
     tol : float
-        Stop when the certified gap is at most tol * max(P(x), 1e-12 P(0)).
+        Stop when the certified gap is at most tol * max(P(x), 1e-12 P0); P0 is the value of the
+        null model, the intercept alone where there is one and x = 0 without.
     max_passes, max_time : float
         Limits on the passes of this call, and on its seconds; what follows is the certificate.
         They are looked at inside of a step, too, which a limit may cut short: then the state that
