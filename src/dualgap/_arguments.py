@@ -127,7 +127,7 @@ def check_preconditioner(preconditioner: Preconditioner | None, state: Any) -> N
         raise TypeError(f"state must be the state of an earlier result, got {type(state)}.")
     theirs = "none" if state.change is None else state.change.preconditioner
     mine = "none" if preconditioner is None else preconditioner.name
-    if theirs != mine:
+    if theirs != mine and (preconditioner is None or not preconditioner.accepts(theirs)):
         raise ValueError(
             f"state belongs to precondition={theirs!r}, not to {mine!r}; pass the same one."
         )

@@ -10,10 +10,8 @@ import math
 
 import numpy as np
 
+from dualgap._double import two_product
 from dualgap._types import Array
-
-SPLIT = float(2**27 + 1)
-"""Dekker's: times this a float64 is cut into two of 26 bits."""
 
 
 def dot(a: Array, b: Array) -> float:
@@ -22,18 +20,10 @@ def dot(a: Array, b: Array) -> float:
 
 
 def precise_dot(a: Array, b: Array, *more: float) -> float:
-    """a'b and these numbers summed, rounded once: each product is a sum of two floats (Dekker)."""
-    products = a * b
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
-    rest = a_low * b_low - (((products - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    """a'b and these numbers summed, rounded once."""
+    products, rest = two_product(a, b)
     terms = (*products.tolist(), *rest.tolist(), *more)
     return math.fsum(terms) if np.isfinite(rest).all() else float(products.sum() + sum(more))
-
-
-def _halves(a: Array) -> tuple[Array, Array]:
-    large = SPLIT * a
-    high = large - (large - a)
-    return high, a - high
 
 
 def per_row(weights: Array, like: Array) -> Array:

@@ -5,7 +5,7 @@ An interrupt, or the time limit, ends this as it ends a run: with a point, the o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ from dualgap.preconditioners import Change, Moved, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.schedules import Steps
 from dualgap.state import State, replace
+
+FIRST = Newton()
+"""What is said to run where nothing was chosen yet."""
 
 
 @dataclass
@@ -33,7 +36,7 @@ class Beginning:
     wanted : str, Preconditioner or None
         ``"auto"``, or what was asked for.
     options : dict
-        adapt, mu and schedule.
+        adapt, mu and schedule, where they are given.
     tol : float
     random_state : int, Generator or None
     x, y : array, optional
@@ -52,12 +55,12 @@ class Beginning:
     y: Array | None
     state: State | None
     earlier: State | None
-    chosen: Algorithm = field(default_factory=Newton)
-    conditioner: Preconditioner | None = None
-    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Count from here; a state of a set-up that was interrupted is nothing but a point."""
+        self.chosen: Algorithm = FIRST
+        self.conditioner: Preconditioner | None = None
+        self.notes: list[str] = []
         self.inner, self._before = self.problem, self.problem.constants.passes
         self._before_inner: float | None = None
         if isinstance(self.state, State) and not self.state.begun:
@@ -92,15 +95,13 @@ class Beginning:
     def _choose(self) -> None:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
+        units = asked(problem) if wanted == "auto" else None
+        if units is not None and algorithm == "auto":
+            easier = self._in(units.begin(problem))
+        chosen, self.notes = as_algorithm(algorithm, easier, with_steps=bool(self.options))
         if wanted == "auto":
-            conditioner = asked(problem)
-            if conditioner is not None and algorithm == "auto":
-                easier = self._in(conditioner.begin(problem))
-        with_steps = any(option is not None for option in self.options.values())
-        chosen, self.notes = as_algorithm(algorithm, easier, with_steps=with_steps)
-        if wanted == "auto" and algorithm == "auto":
-            conditioner = conditioner or beside(chosen, problem)
-        elif conditioner is not None and conditioner is wanted:
+            conditioner = beside(chosen, problem, units, named=algorithm != "auto")
+        elif conditioner is not None:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
                 chosen = conditioner.suit(problem, chosen)

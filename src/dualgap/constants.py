@@ -68,7 +68,11 @@ class Constants:
         """Passes over the data that the constants computed so far have cost."""
         self.samplers: dict[Any, Any] = {}
         self.moved: Any = None
-        """The data from other origins and in other units, where a run has asked for them."""
+        """The data from other origins and in other units, where a run has asked for them;"""
+        self.orthonormal: Any = None
+        """and in an orthonormal basis of their free columns."""
+        self.nearly_dependent: Any = None
+        """Some columns, and whether they ask for such a basis."""
 
     @property
     def base(self) -> Design:

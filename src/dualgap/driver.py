@@ -29,7 +29,7 @@ from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.limits import Limits, OutOfTime, within
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner, as_preconditioner
-from dualgap.preconditioners._move import moved
+from dualgap.preconditioners._move import begun_anew, moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
 from dualgap.refinement import is_refinable, newton_dual, refined
@@ -201,6 +201,7 @@ def solve_problem(
         # Nothing is below 0: the intercept alone is a solution, and only exact numbers show it.
         start_x = problem.joined(problem.zeros()[: problem.d], problem.null_model[0])
     options = {"adapt": adapt, "mu": mu, "schedule": schedule}
+    options = {name: option for name, option in options.items() if option is not None}
     beginning = Beginning(
         problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier
     )
@@ -271,6 +272,7 @@ class _Run:
         self.algorithm, self.tol = algorithm, tol
         self.max_passes, self.began, self.limits = max_passes, began, limits
         self.callback, self.line = callback, line
+        self.asks_after_steps = conditioner is not None and conditioner.looks_at_steps
         self.free = repair_is_free(problem)
         self.dear = needs_factorisation(problem)
         side = math.prod(problem.shape)
@@ -306,14 +308,17 @@ class _Run:
                     status = Status.PASS_LIMIT
                 elif self.limits.time_is_up:
                     status = Status.TIME_LIMIT
-                elif (changed := self._changed(s)) is not None:
+                elif not self.asks_after_steps and (changed := self._changed(s)) is not None:
                     s = changed
                     # A dual point comes with the change, and often a better x.
                     status = self._record(s) or self._judge(s)
                     s = self._adopt(s)
                 else:
+                    before = s
                     s, status = self._stepped(s)
                     status = status or self._record(s) or self._judge(s)
+                    if status is Status.DIVERGED:  # the x of a finite P may still be too large
+                        s, status = self.algorithm.step_back(self.problem, before, s), None
                     s = self._adopt(s)
         except (KeyboardInterrupt, OutOfTime) as stop:
             status = _status_of(stop)
@@ -328,17 +333,25 @@ class _Run:
 
         Of a step that a limit has cut short nothing is kept but the point, if it is the best.
         """
-        self.limits.begin_step(self.problem, s.budget - s.passes)
+        self.limits.begin_step(s.budget - s.passes)
         new = self.algorithm.step(self.problem, s)
-        if not _is_finite(new):
+        if not math.isfinite(new.primal):
             new = self.algorithm.step_back(self.problem, s, new)
         new = replace(new, incumbent=_better(new))
         if not self.limits.cut:
-            return new, None
+            return (self._in_better_variables(new) if self.asks_after_steps else new), None
         self.attempts.passes += new.passes - s.passes
         self._record(replace(new, passes=s.passes))
         up = self.limits.time_is_up
         return replace(s, incumbent=new.incumbent), Status.TIME_LIMIT if up else Status.PASS_LIMIT
+
+    def _in_better_variables(self, s: State) -> State:
+        """A step in other variables, where the last one has shown that they are needed."""
+        changed = self._changed(s)
+        if changed is None:
+            return s
+        new = self.algorithm.step(self.problem, changed)
+        return replace(new, incumbent=_better(new))
 
     def _changed(self, s: State) -> State | None:
         """The run in other variables, where the preconditioner asks for them."""
@@ -349,8 +362,10 @@ class _Run:
         if asked is None:
             return None
         change, s = asked
-        assert isinstance(self.algorithm, AdaSPDC)  # no other asks for it
-        self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
+        if isinstance(self.algorithm, AdaSPDC):
+            self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
+        else:
+            self.problem, s = begun_anew(self.algorithm, self.user, self.problem, change, s)
         spent = self.user.constants.passes - before + self.problem.constants.passes
         self.setup = Setup(self.setup.passes + spent, self.setup.seconds + clock() - began)
         return replace(s, incumbent=_better(s))
@@ -386,7 +401,7 @@ class _Run:
 
     def _judge(self, s: State) -> Status | None:
         """Whether to stop, and why."""
-        if not _is_finite(s):
+        if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
         if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
@@ -599,10 +614,6 @@ def _status_of(stop: BaseException) -> Status:
 def _at_floor(certificate: Certificate) -> bool:
     """Whether what the certificate leaves open may be rounding."""
     return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
-
-
-def _is_finite(s: State) -> bool:
-    return math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))
 
 
 def _better(s: State) -> Incumbent:

@@ -14,6 +14,7 @@ speed. Where H is singular a multiple of its diagonal is added.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,11 @@ class HessianFactor:
             self.last = last
             self.end = cholesky_solve(self.cholesky, self.root * last)
             self.schur = max(float((self.root * last) @ self.end), 1e-300)
+
+    @cached_property
+    def weakest(self) -> float:
+        """The least pivot at unit diagonal: far below 1 where H is nearly singular."""
+        return float(self.cholesky[0].diagonal().min())
 
     def _gram(self, norms: Array | None, narrow: Narrow | None) -> Array:
         """A'WA, of the rows that count."""

@@ -50,17 +50,18 @@ class Limits:
 
     def __init__(self, seconds: float = math.inf) -> None:
         self.deadline = now() + seconds
-        self._passes = self._beside = math.inf
+        self._one_pass = self._passes = self._beside = math.inf
         self.cut = False
         """Whether a loop of this step has ended early."""
 
     def begin(self, problem: Problem, passes: float) -> None:
         """Of a run that may take so many."""
-        self._beside = (BESIDE * passes + ALWAYS) * (one_pass(problem) + CALL)
+        self._one_pass = one_pass(problem)
+        self._beside = (BESIDE * passes + ALWAYS) * (self._one_pass + CALL)
 
-    def begin_step(self, problem: Problem, passes: float) -> None:
+    def begin_step(self, passes: float) -> None:
         """Of a step, if so many are left."""
-        self._passes, self.cut = (passes + MORE) * one_pass(problem), False
+        self._passes, self.cut = (passes + MORE) * self._one_pass, False
 
     def lift(self) -> None:
         """No limit any more: what is left is to say how it ended."""
@@ -118,14 +119,20 @@ def check() -> None:
         raise OutOfTime
 
 
-@contextmanager
-def within(limits: Limits) -> Iterator[Limits]:
+class within:
     """For what is done here these limits hold."""
-    token = _current.set(limits)
-    try:
-        yield limits
-    finally:
-        _current.reset(token)
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def __enter__(self) -> Limits:
+        """Set them."""
+        self.token = _current.set(self.limits)
+        return self.limits
+
+    def __exit__(self, *error: object) -> None:
+        """Those before hold again."""
+        _current.reset(self.token)
 
 
 @contextmanager
@@ -133,7 +140,7 @@ def passes_at_most(problem: Problem, passes: float) -> Iterator[Limits]:
     """What is done here may cost so many."""
     limits = Limits()
     limits.begin(problem, passes)
-    limits.begin_step(problem, passes)
+    limits.begin_step(passes)
     with within(limits):
         yield limits
 

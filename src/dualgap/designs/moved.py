@@ -23,6 +23,8 @@ from dualgap.designs.sparse import SparseDesign
 
 SMALLEST, LARGEST = 1e-100, 1e50
 """Of a column, beyond which it gets another unit: H has squares, bounds on it the fourth power."""
+SMALL_SQUARE, LARGE_SQUARE = SMALLEST**2, LARGEST**2
+NOWHERE = np.empty(0, dtype=np.intp)
 SPREAD = 1e-3
 """Of its mean: a column (targets, an offset) with a smaller standard deviation is far from 0."""
 SAMPLE = 16
@@ -40,6 +42,10 @@ def column_shifts(base: Design, q: Array) -> Array | None:
     """
     if base.shape[0] < 2 or not isinstance(base, DenseDesign | SparseDesign):
         return None
+    if isinstance(base, DenseDesign) and q[0] > 0.0 and q[-1] > 0.0:  # two rows say it of most data
+        first, last = base.A[0], base.A[-1]
+        if (np.abs(last - first) > ALIKE * np.abs(first)).all():
+            return None
     counts = np.flatnonzero(q)
     at = _candidates(base, counts[:: 1 + (counts.size - 1) // SAMPLE])
     if at.size == 0:
@@ -74,7 +80,7 @@ def _full_columns(base: SparseDesign, rows: Places) -> Places:
     """The same of sparse data; others have too many zeros."""
     A, n = base.A, base.shape[0]
     if A.nnz < FULL * n:
-        return np.empty(0, dtype=np.intp)
+        return NOWHERE
     if A.format == "csc":
         return np.flatnonzero(np.diff(A.indptr) >= FULL * n)
     at = A.indices[A.indptr[rows[0]] : A.indptr[rows[0] + 1]]
@@ -111,13 +117,15 @@ def extreme_columns(base: Design) -> Places:
     """Columns whose squares, or products of these, may leave the range of float64."""
     n = base.shape[0]
     squares = base.column_squares()
-    fine = squares.min() >= n * SMALLEST**2 and squares.max() <= LARGEST**2
+    fine = SMALL_SQUARE * n <= np.minimum.reduce(squares) and (
+        np.maximum.reduce(squares) <= LARGE_SQUARE
+    )
     if fine or not isinstance(base, DenseDesign | SparseDesign):
-        return np.empty(0, dtype=np.intp)
-    at = np.flatnonzero((squares < n * SMALLEST**2) | (squares > LARGEST**2))
-    if isinstance(base, SparseDesign) and squares.max() <= LARGEST**2:
+        return NOWHERE
+    at = np.flatnonzero((squares < SMALL_SQUARE * n) | (squares > LARGE_SQUARE))
+    if isinstance(base, SparseDesign) and squares.max() <= LARGE_SQUARE:
         if not _any_tiny(base.A.data):
-            return np.empty(0, dtype=np.intp)  # columns without entries
+            return NOWHERE  # columns without entries
     sizes = column_sizes(base, at)
     return at[(sizes > LARGEST) | ((sizes > 0.0) & (sizes < SMALLEST))]
 

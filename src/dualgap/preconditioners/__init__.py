@@ -8,13 +8,14 @@ from dualgap.algorithms import Algorithm, Newton
 from dualgap.preconditioners._base import Change, Preconditioner
 from dualgap.preconditioners.diagonal import Diagonal
 from dualgap.preconditioners.low_rank import LowRank
+from dualgap.preconditioners.orthonormal import Orthonormal, may_ask
 from dualgap.preconditioners.rows import Rows
 from dualgap.preconditioners.units import Moved, Units, asked
 from dualgap.preconditioners.whiten import Whiten
 from dualgap.problem import Problem
 
 PRECONDITIONERS: dict[str, type[Preconditioner]] = {
-    c.name: c for c in (Diagonal, Whiten, Rows, LowRank, Units)
+    c.name: c for c in (Diagonal, Whiten, Rows, LowRank, Units, Orthonormal)
 }
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Diagonal",
     "LowRank",
     "Moved",
+    "Orthonormal",
     "Preconditioner",
     "Rows",
     "Units",
@@ -49,12 +51,19 @@ def as_preconditioner(precondition: str | Preconditioner) -> Preconditioner | st
     return named() if isinstance(named, type) else named
 
 
-def beside(algorithm: Algorithm, problem: Problem) -> Preconditioner | None:
-    """What goes with the algorithm that ``"auto"`` has chosen: nothing, but for one case.
+def beside(
+    algorithm: Algorithm, problem: Problem, units: Units | None, *, named: bool
+) -> Preconditioner | None:
+    """What ``"auto"`` puts beside an algorithm, after the units that the data ask for.
 
-    Newton on few and long dense rows takes several systems, and each is as small as the rows are
+    On columns without a penalty Newton may come to need another basis. On few and long dense rows
+    it takes several systems, if it was not asked for by name, and each is as small as the rows are
     few in a basis of their space.
     """
+    if may_ask(algorithm, problem):
+        return Orthonormal(at_once=False, first=units)
+    if units is not None or named:
+        return units
     loss, g, design = problem.loss, problem.regularizer, problem.base
     if not isinstance(algorithm, Newton) or loss.is_vector or loss.is_quadratic:
         return None

@@ -60,14 +60,20 @@ class Preconditioner(ABC):
     """Base of the preconditioners."""
 
     name: ClassVar[str]
+    looks_at_steps: ClassVar[bool] = False
+    """Whether `next_change` is asked before a step is judged, and not only before the next."""
 
     @abstractmethod
     def check(self, problem: Problem) -> None:
         """Refuse a problem that this change of variables does not fit, before any work."""
 
     @abstractmethod
-    def begin(self, problem: Problem) -> Change:
+    def begin(self, problem: Problem) -> Change | None:
         """The change of variables that a run starts with; passes are counted in the constants."""
+
+    def accepts(self, name: str) -> bool:
+        """Whether a run with this preconditioner may be in the variables of that name."""
+        return name == self.name
 
     def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
         """The options that an algorithm asked for by name should have in the new variables."""

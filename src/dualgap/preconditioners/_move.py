@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dualgap.adaptation import known_curvature
 from dualgap.adaptation._base import observed_gap
+from dualgap.algorithms import Algorithm
 from dualgap.algorithms._batch import with_dual
 from dualgap.algorithms.ada_spdc import AdaSPDC
 from dualgap.preconditioners._base import Change
@@ -45,3 +46,22 @@ def moved(
     new = replace(new, memory=memory)
     history = ((new.passes, observed_gap(new)),)
     return inner, replace(new, memory={**memory, "history": history, ANCHORS: anchors})
+
+
+def begun_anew(
+    algorithm: Algorithm, problem: Problem, old: Problem, change: Change, s: State
+) -> tuple[Problem, State]:
+    """The inner problem of ``change`` and a first state there, from the best x so far.
+
+    What the run has counted stays; what the algorithm remembers was of other variables.
+    """
+    x = s.incumbent.x
+    assert x is not None
+    inner = change.inner(problem)
+    user = x if s.change is None else s.change.to_user(problem, old, x)
+    new = algorithm.start(inner, change.to_inner(problem, inner, user), None).state
+    best = replace(s.incumbent, x=new.x, primal=new.primal, lowest=new.primal)
+    return inner, replace(
+        new, t=s.t, passes=s.passes, check_passes=s.check_passes + 1.0, budget=s.budget,
+        incumbent=best, change=change,
+    )  # fmt: skip
