@@ -18,7 +18,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import dot, row_sums
-from dualgap._precise import UNIT, sum_error
+from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible

@@ -20,7 +20,7 @@ import numpy as np
 
 from dualgap import simplex
 from dualgap._arrays import per_row, within
-from dualgap._precise import gamma
+from dualgap._rounding import gamma
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
 from dualgap.problem import Problem

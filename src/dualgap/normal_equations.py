@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 import scipy.linalg.lapack
 
-from dualgap._precise import gamma, sum_error
+from dualgap._rounding import gamma, sum_error
 from dualgap._types import Array, Mask
 from dualgap.designs import Design
 from dualgap.designs._base import block_rows

@@ -3,7 +3,7 @@
 z = A x + offset is off by at most E in the norm |e|_Q = (sum_i q_i e_i^2)^(1/2), and every
 (A'Qy)_j by at most an error of its own. `Plain` products are those of the iterations; their errors
 are bounded by norms that are known already: g(k) sum_j |a_j|_Q |x_j| and g(k) |a_j|_Q |y|_Q for
-sums of k terms (g is `_precise.sum_error`). `Precise` ones have twice the digits, cost some thirty
+sums of k terms (g is `_rounding.sum_error`). `Precise` ones have twice the digits, cost some thirty
 times as much, and are for data where those bounds leave the gap open: large numbers that cancel.
 """
 
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap import _precise as dd
-from dualgap._precise import UNIT, sum_error
+from dualgap._double import Double, of, two_product
+from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.designs._base import block_rows
 from dualgap.problem import Problem
@@ -114,11 +114,9 @@ class Precise(Products):
         mantissa, exponent = np.frexp(x)
         z, size = np.empty(problem.n), np.empty(problem.n)
         for at, block in problem.design.blocks(block_rows(8 * problem.size)):
-            terms = dd.two_product(
-                np.ldexp(block, exponent), np.broadcast_to(mantissa, block.shape)
-            )
-            z[at] = dd.total((terms[0].T, terms[1].T))[0]
-            size[at] = np.abs(terms[0]).sum(axis=1)
+            terms = Double(*two_product(np.ldexp(block, exponent), mantissa))
+            z[at] = Double(terms.high.T, terms.low.T).sum().high
+            size[at] = np.abs(terms.high).sum(axis=1)
         return z, size
 
     def adjoint(self, problem: Problem, y: Array) -> Array:
@@ -126,14 +124,12 @@ class Precise(Products):
         if y.ndim == 2:
             return np.stack([self.adjoint(problem, y[:, k]) for k in range(y.shape[1])], axis=1)
         w = problem.sample_weight
-        alpha = (y, np.zeros_like(y)) if w is None else dd.two_product(w, y)
+        alpha = of(y) if w is None else Double(*two_product(w, y))
         total = float(problem.n) if w is None else math.fsum(w)
-        sums = (np.zeros(problem.size), np.zeros(problem.size))
+        sums = of(np.zeros(problem.size))
         for at, block in problem.design.blocks(block_rows(8 * problem.size)):
-            wide = np.zeros_like(block)
-            terms = dd.times((block, wide), (alpha[0][at, None] + wide, alpha[1][at, None] + wide))
-            sums = dd.add(sums, dd.total(terms))
-        return np.asarray(sums[0] / total)
+            sums = sums.plus(alpha.at(at, None).scaled(block).sum())
+        return np.asarray(sums.high / total)
 
     def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
         """A few u |u_j|, and u^2 |a_j|_Q |y|_Q for every doubling of n."""
@@ -167,7 +163,7 @@ class Precise(Products):
 
 def _weighted_sum(w: Array | None, y: Array) -> float:
     """sum_i w_i y_i, correctly rounded."""
-    return math.fsum(y if w is None else np.concatenate(dd.two_product(w, y)))
+    return math.fsum(y if w is None else np.concatenate(two_product(w, y)))
 
 
 def _sum_error(problem: Problem, z: Array) -> Array:

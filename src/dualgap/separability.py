@@ -7,7 +7,8 @@ import math
 import numpy as np
 from scipy.optimize import linprog
 
-from dualgap._precise import gamma, two_product
+from dualgap._double import two_product
+from dualgap._rounding import gamma
 from dualgap._types import Array
 from dualgap.designs._base import block_rows
 from dualgap.problem import Problem

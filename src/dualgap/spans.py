@@ -29,8 +29,8 @@ import numpy as np
 import scipy.linalg
 import scipy.linalg.lapack
 
-from dualgap import _precise as dd
-from dualgap._precise import UNIT, Pair, gamma, sum_error
+from dualgap._double import Double, of, two_product
+from dualgap._rounding import UNIT, gamma, sum_error
 from dualgap._types import Array, Mask, Places
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
@@ -49,6 +49,10 @@ LARGEST_DENOMINATOR = 64
 """Of the coefficients in exact relations between columns."""
 RELATION_LIMIT = 4_000_000
 """Most entries of an exact relation that are added up one by one."""
+
+
+Orthonormal = tuple[Double, Array, float, Places]
+"""X, C = B_kept X, a lower bound on the least singular value of B_kept X, and which are kept."""
 
 
 class Span(ABC):
@@ -164,7 +168,7 @@ class BasisSpan(Span):
     def __init__(
         self,
         F: Array,
-        X: Pair,
+        X: Double,
         C: Array,
         r: Array,
         q: Array,
@@ -197,13 +201,13 @@ class BasisSpan(Span):
         F, untouched = F[:, touched], F[:, ~touched]
         row_scale = _in_powers_of_two(r[:, None] * F, only_factors=True)
         F = np.ldexp(F, row_scale)
-        B = dd.two_product(np.broadcast_to(r[:, None], F.shape), F)
+        B = Double(*two_product(r[:, None], F))
         found = _orthonormal(B, F, counts)
         if found is None and not untouched.size and r[counts].all():
             groups = _groups_of_rows(F, counts)
             if groups is not None:  # they span what F spans
                 F = groups
-                B = dd.two_product(np.broadcast_to(r[:, None], F.shape), F)
+                B = Double(*two_product(r[:, None], F))
                 found = _orthonormal(B, F, counts)
         if found is None:
             return None
@@ -242,20 +246,17 @@ class BasisSpan(Span):
         """X' rho, and a bound on its error."""
         if self.F.shape[1] == 0:
             return np.zeros(0), np.zeros(0)
-        alpha = (y, np.zeros_like(y))
-        if self.weights is not None:
-            alpha = dd.two_product(self.weights, y)
-        zero = np.zeros_like(self.F)
-        terms = dd.times((self.F, zero), (alpha[0][:, None] + zero, alpha[1][:, None] + zero))
-        rho = dd.total(terms)
+        alpha = of(y) if self.weights is None else Double(*two_product(self.weights, y))
+        terms = alpha.at(slice(None), None).scaled(self.F)
+        rho = terms.sum()
         steps = 32.0 + 16.0 * math.log2(y.size + 1.0)
-        error = steps * UNIT**2 * np.abs(terms[0]).sum(axis=0)
-        m = rho[0].size
-        wide = np.zeros((m, m))
-        t = dd.total(dd.times(self.X, (rho[0][:, None] + wide, rho[1][:, None] + wide)))
-        size = np.abs(self.X[0]).T
-        open_ = size @ error + steps * UNIT**2 * (size @ np.abs(rho[0])) + 2.0 * UNIT * np.abs(t[0])
-        return t[0] / self.total, open_ / self.total
+        error = steps * UNIT**2 * np.abs(terms.high).sum(axis=0)
+        t = self.X.times(rho.at(slice(None), None)).sum()
+        size = np.abs(self.X.high).T
+        open_ = (
+            size @ error + steps * UNIT**2 * (size @ np.abs(rho.high)) + 2.0 * UNIT * np.abs(t.high)
+        )
+        return t.high / self.total, open_ / self.total
 
 
 def _groups_of_rows(F: Array, counts: Mask) -> Array | None:
@@ -269,10 +270,8 @@ def _groups_of_rows(F: Array, counts: Mask) -> Array | None:
     k = distinct.shape[0]
     if k > F.shape[1]:
         return None
-    zero = np.zeros_like(distinct.T)
-    rows = _orthonormal(
-        (np.ascontiguousarray(distinct.T), zero), distinct.T, np.ones(F.shape[1], bool)
-    )
+    turned = np.ascontiguousarray(distinct.T)
+    rows = _orthonormal(of(turned), turned, np.ones(F.shape[1], dtype=bool))
     if rows is None or rows[3].size < k:
         return None
     E = np.zeros((F.shape[0], k))
@@ -301,8 +300,8 @@ def _indicators(F: Array) -> Array:
     return np.where(one_size & one_sign, (F != 0.0).astype(np.float64), F)
 
 
-def _orthonormal(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
-    """X, C = B_kept X, a lower bound on the least singular value of B X, and which are kept.
+def _orthonormal(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
+    """A basis made nearly orthonormal.
 
     None where a column is neither independent of the others nor proved to be a combination of them.
     """
@@ -313,14 +312,14 @@ def _orthonormal(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, P
     return found
 
 
-def _by_householder(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
+def _by_householder(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
     """In float64."""
     n, m = F.shape
     if m == 0:
-        return (np.zeros((0, 0)),) * 2, np.zeros((n, 0)), 1.0, np.zeros(0, dtype=np.intp)
-    lengths = np.linalg.norm(B[0], axis=0)
+        return of(np.zeros((0, 0))), np.zeros((n, 0)), 1.0, np.zeros(0, dtype=np.intp)
+    lengths = np.linalg.norm(B.high, axis=0)
     R, order = scipy.linalg.qr(
-        B[0] / lengths, mode="r", pivoting=True, check_finite=False, overwrite_a=True
+        B.high / lengths, mode="r", pivoting=True, check_finite=False, overwrite_a=True
     )
     rank = int((np.abs(np.diag(R)) > INDEPENDENT).sum())
     kept, others = order[:rank], order[rank:]
@@ -331,67 +330,61 @@ def _by_householder(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float
         if not _are_combinations(F, kept, others, T, exact=False):
             return None
     X = inverse / lengths[kept, None]
-    C = B[0][:, kept] @ X
-    sizes = np.abs(B[0][:, kept]) @ np.abs(X)
+    C = B.high[:, kept] @ X
+    sizes = np.abs(B.high[:, kept]) @ np.abs(X)
     low = _least_singular_value(C, gamma(rank + 8) * float(np.linalg.norm(sizes)))
-    return ((X, np.zeros_like(X)), C, low, kept) if low > 0.5 else None
+    return (of(X), C, low, kept) if low > 0.5 else None
 
 
-def _by_gram_schmidt(B: Pair, F: Array, counts: Mask) -> tuple[Pair, Array, float, Places] | None:
+def _by_gram_schmidt(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
     """Modified Gram-Schmidt with pivoting and twice the digits; X goes through the same steps."""
     n, m = F.shape
-    scale = dd.inverse_root(dd.total(dd.times(B, B)))
-    V = dd.times(B, _rows_of(scale, n))
-    X = (np.diag(scale[0]), np.diag(scale[1]))
+    scale = _inverse_root(B.times(B).sum())
+    V = B.times(scale)
+    X = Double(np.diag(scale.high), np.diag(scale.low))
     left = np.arange(m)
     kept: list[int] = []
-    done: list[Pair] = []
-    coefficients: list[Pair] = []
+    coefficients: list[Double] = []
     while left.size:
-        squares = dd.total(dd.times(V, V))
-        k = int(np.argmax(squares[0]))
-        if squares[0][k] <= PRECISELY_INDEPENDENT**2 or len(kept) == int(counts.sum()):
+        squares = V.times(V).sum()
+        k = int(np.argmax(squares.high))
+        if squares.high[k] <= PRECISELY_INDEPENDENT**2 or len(kept) == int(counts.sum()):
             break
-        unit = dd.inverse_root((squares[0][k : k + 1], squares[1][k : k + 1]))
-        v = dd.times((V[0][:, k], V[1][:, k]), unit)
-        x = dd.times((X[0][:, k], X[1][:, k]), unit)
+        unit = _inverse_root(squares.at(slice(k, k + 1)))
+        v, x = V.at(slice(None), k).times(unit), X.at(slice(None), k).times(unit)
         kept.append(int(left[k]))
-        done.append(v)
         coefficients.append(x)
         others = np.delete(np.arange(left.size), k)
         left = left[others]
-        V, X = (V[0][:, others], V[1][:, others]), (X[0][:, others], X[1][:, others])
-        part = dd.total(dd.times(V, _columns_of(v, left.size)))
-        V = dd.add(V, dd.minus(dd.times(_columns_of(v, left.size), _rows_of(part, n))))
-        X = dd.add(X, dd.minus(dd.times(_columns_of(x, left.size), _rows_of(part, m))))
+        V, X = V.at(slice(None), others), X.at(slice(None), others)
+        v, x = v.at(slice(None), None), x.at(slice(None), None)
+        part = V.times(v).sum()
+        V, X = V.minus(v.times(part)), X.minus(x.times(part))
     at = np.array(kept, dtype=np.intp)
-    basis = tuple(np.stack([x[i][at] for x in coefficients], axis=1) for i in (0, 1))
+    basis = Double(
+        np.stack([x.high[at] for x in coefficients], axis=1),
+        np.stack([x.low[at] for x in coefficients], axis=1),
+    )
     if len(kept) < int(counts.sum()) and left.size:
-        # A column that is left is F_j - sum of the kept ones: X says which.
-        T = -X[0][at] / np.diagonal(X[0][left])
+        # A column that is left is F_j less a sum of the kept ones: X says which.
+        T = -X.high[at] / np.diagonal(X.high[left])
         if not _are_combinations(F, at, left, T, exact=True):
             return None
-    C, size = np.zeros((n, at.size)), np.zeros((n, at.size))
-    low_part = np.zeros((n, at.size))
+    product, size = of(np.zeros((n, at.size))), np.zeros((n, at.size))
     for j, column in enumerate(at):
-        coefficient = basis[0][j], basis[1][j]
-        term = dd.times(
-            _columns_of((B[0][:, column], B[1][:, column]), at.size), _rows_of(coefficient, n)
-        )
-        size += np.abs(term[0])
-        C, low_part = dd.add((C, low_part), term)
+        term = B.at(slice(None), column, None).times(basis.at(j))
+        size += np.abs(term.high)
+        product = product.plus(term)
+    C = product.high
     error = 64.0 * (at.size + 4) * UNIT**2 * float(np.linalg.norm(size))
     error += UNIT * float(np.linalg.norm(C))
     low = _least_singular_value(C, error)
-    return ((basis[0], basis[1]), C, low, at) if low > 0.5 else None
+    return (basis, C, low, at) if low > 0.5 else None
 
 
-def _columns_of(v: Pair, count: int) -> Pair:
-    return tuple(np.repeat(part[:, None], count, axis=1) for part in v)  # type: ignore[return-value]
-
-
-def _rows_of(v: Pair, count: int) -> Pair:
-    return tuple(np.repeat(part[None, :], count, axis=0) for part in v)  # type: ignore[return-value]
+def _inverse_root(a: Double) -> Double:
+    """1/sqrt(a)."""
+    return of(np.ones_like(a.high)).over(a.root())
 
 
 def _least_singular_value(C: Array, error: float) -> float:
@@ -432,5 +425,5 @@ def _relation_holds(F: Array, kept: Places, j: int, num: Array, den: float) -> b
             return not (columns @ factors).any()  # multiples of 2^-12 below 2^40: sums are exact
     if columns.size > RELATION_LIMIT:
         return False
-    high, low = dd.two_product(columns, np.broadcast_to(factors, columns.shape))
+    high, low = two_product(columns, np.broadcast_to(factors, columns.shape))
     return all(math.fsum((*a, *b)) == 0.0 for a, b in zip(high.tolist(), low.tolist(), strict=True))

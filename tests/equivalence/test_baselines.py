@@ -394,7 +394,7 @@ def test_katyusha_without_strong_convexity_says_so():
     result = dualgap.solve(A, b, l1=0.1, algorithm="katyusha", max_passes=6)
     assert any("strong convexity" in note for note in result.notes)
     assert not dualgap.solve(A, b, l2=0.1, algorithm="katyusha", max_passes=6).notes
-    assert np.allclose(result.trace.theta, [2 / 4, 2 / 5, 2 / 6])
+    assert np.allclose(result.trace.theta[:-1], [2 / 4, 2 / 5, 2 / 6])
 
 
 # ---- runs ----
