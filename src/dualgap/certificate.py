@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import dot, row_sums
+from dualgap._arrays import dot, weighted_sum
 from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
@@ -196,35 +196,37 @@ def _certified(
 def _certify_point(
     problem: Problem, x: Array, at: Predicted, y: Array, products: Products
 ) -> Certificate:
-    primal = problem.primal(x, at.z)
+    phi = problem.mean_loss(at.z)
+    primal = phi + problem.regularizer.value(x)
     if not (np.isfinite(x).all() and math.isfinite(primal)):
         return _make(problem, primal, math.inf, "none", math.inf)
     # P moves with z by at most |e| |phi'| + |e|^2/(2 gamma), and |phi'|^2 <= 2 phi/gamma.
     doubt = _moved(primal, at.error, problem.loss.gamma) - primal + SUMS * primal
-    best = _duality_gap(problem, x, at, y, products)
+    best = _duality_gap(problem, x, at, phi, y, products)
     if best is None or (best.kind == "gap_projected_dual" and best.gap <= 2.0 * best.rounding):
         # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
-        other = _without_dual(problem, x, at)
+        other = _without_dual(problem, x, at, phi)
         if other is not None and (best is None or other.gap < best.gap):
             best = other
     if primal <= SMALL * problem.null_value:
         # y = 0 is feasible whatever the data, and D(0) = 0 because no loss is ever negative.
-        zero = _gap_at_zero(problem, x, at, primal)
+        zero = _gap_at_zero(problem, x, at, phi)
         if best is None or zero.gap < best.gap:
             best = zero
     return _make(problem, primal, *(best or Bound(math.inf, "none", math.inf)), doubt)
 
 
-def _gap_at_zero(problem: Problem, x: Array, at: Predicted, primal: float) -> Bound:
+def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound:
     """P(x) itself, an upper bound on it that is."""
-    error = _evaluation_error(problem, at.z)
-    loss = _moved(problem.mean_loss(at.z), at.error + error, problem.loss.gamma)
+    error = _evaluation_error(problem, at.z, phi)
+    loss = _moved(phi, at.error + error, problem.loss.gamma)
     if at.each is not None:  # phi is convex: an end of the interval has the largest value
         each = at.each + 4.0 * UNIT * problem.loss.rounded(at.z, problem.b)
         ends = (problem.loss.value(end, problem.b) for end in (at.z - each, at.z + each))
         loss = min(loss, problem.mean(np.maximum(*ends)))
-    gap = (loss + problem.regularizer.value(x)) * (1.0 + 10.0 * SUMS)
-    return Bound(gap, "gap_scaled_dual", gap - primal)
+    penalty = problem.regularizer.value(x)
+    gap = (loss + penalty) * (1.0 + 10.0 * SUMS)
+    return Bound(gap, "gap_scaled_dual", gap - phi - penalty)
 
 
 class Bound(NamedTuple):
@@ -266,6 +268,7 @@ def _duality_gap(
     problem: Problem,
     x: Array,
     at: Predicted,
+    phi: float,
     y: Array,
     products: Products,
 ) -> Bound | None:
@@ -276,20 +279,26 @@ def _duality_gap(
     0, which is 1/l2-smooth in s. Summed up by Minkowski's inequality. So an error of z or s counts
     by its square where the gap is small: twice nothing.
     """
-    point = make_feasible(problem, at.z, y, products)
+    point = make_feasible(problem, at.z, y, products, phi)
     if point is None:
         return None
-    loss, penalty, bare = bounded_terms(problem, x, at, point, products)
+    loss, penalty, bare = bounded_terms(problem, x, at, phi, point, products)
     gap = (loss + penalty) * (1.0 + SUMS)
     if not math.isfinite(gap):
         return None
-    return Bound(gap, point.kind, gap - bare + _last_bits(problem, point.y, gap))
+    return Bound(gap, point.kind, gap - bare + _last_bits(problem, point.length, gap))
 
 
-def _last_bits(problem: Problem, y: Array, gap: float) -> float:
+def _last_bits(problem: Problem, length: Array, gap: float) -> float:
     """What the last bits of y, a float, can do to the gap where columns are large."""
     g = problem.regularizer
-    moved = UNIT * np.multiply.outer(problem.column_norms, np.sqrt(problem.q @ (y * y)))
+    most = UNIT * float(np.max(length)) * problem.constants.largest_column
+    quick = most * most * g.l2.size / (2.0 * g.penalised_strength) if g.has_l2 else 0.0
+    if g.has_boxed:
+        quick += most / g.least_l1 * problem.null_value
+    if quick <= 1e-3 * gap:
+        return 0.0
+    moved = UNIT * np.multiply.outer(problem.column_norms, length)
     total = float((moved * moved / (2.0 * g.divisors)).sum()) if g.has_l2 else 0.0
     if g.has_boxed:
         boxed = g.boxed.reshape(-1)
@@ -298,27 +307,31 @@ def _last_bits(problem: Problem, y: Array, gap: float) -> float:
 
 
 def bounded_terms(
-    problem: Problem, x: Array, at: Predicted, point: DualPoint, products: Products
+    problem: Problem, x: Array, at: Predicted, phi: float, point: DualPoint, products: Products
 ) -> tuple[float, float, float]:
     """The loss's and the regulariser's part of the gap from above, and both without rounding."""
     g, s, z = problem.regularizer, -point.u, at.z
     mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
-    error = at.error + _evaluation_error(problem, z)
+    error = at.error + _evaluation_error(problem, z, phi) + point.shift
     loss = _moved(mismatch + point.extra, error, problem.loss.gamma)
     if not problem.loss.has_exact_gap:  # a difference of terms that are larger than itself
-        terms = problem.mean_loss(z) + problem.mean(row_sums(np.abs(point.y * z)))
-        loss += 16.0 * UNIT * terms
+        linear = float(np.linalg.norm(point.length)) * math.sqrt(problem.inner(z, z))
+        loss += 16.0 * UNIT * (phi + linear)
     parts = g.fenchel_gap(x, s)
-    off = products.adjoint_error(problem, point.y, point.u, point.reach)
+    off = products.adjoint_error(problem, point.length, point.u, point.reach)
     penalty = bare = float(parts.sum())
     if g.has_l2:
         blurred = off + 4.0 * UNIT * (g.l2 * np.abs(x) + np.abs(s))
-        slack = float((blurred * blurred / (2.0 * g.divisors)).sum())
-        curved = float(np.where(g.l2 > 0.0, parts, 0.0).sum())
+        blurred *= blurred
+        blurred /= g.divisors
+        slack = 0.5 * float(blurred.sum())
+        curved = bare if g.strong_convexity > 0.0 else float(parts.sum(where=g.l2 > 0.0))
         penalty += (math.sqrt(curved) + math.sqrt(slack)) ** 2 - curved
-    if g.has_l1:  # l1 |x| - s x; strengths l1 p_j are rounded, too
-        flat = np.where(g.l2 > 0.0, 0.0, off) * (g.l1 > 0.0)
-        penalty += dot(flat + 4.0 * UNIT * g.l1, np.abs(x))
+    if g.has_boxed:  # l1 |x| - s x
+        off = off if g.boxed.all() else np.where(g.boxed, off, 0.0)
+        penalty += dot(off, np.abs(x))
+    if g.has_l1:  # strengths l1 p_j are rounded, too
+        penalty += 4.0 * UNIT * weighted_sum(g.l1, np.abs(x))
     if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
         y, u = point.y / point.shrunk, point.u / point.shrunk
         bare = float(g.fenchel_gap(x, -u).sum())
@@ -331,13 +344,17 @@ def _moved(value: float, error: float, smooth: float) -> float:
     return (math.sqrt(value) + error / math.sqrt(2.0 * smooth)) ** 2
 
 
-def _evaluation_error(problem: Problem, z: Array) -> float:
-    """What phi and h make of a float z, as an error of z."""
+def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
+    """What phi and h make of a float z, as an error of z; ``phi`` is the mean loss."""
+    if problem.loss.is_quadratic:
+        return 4.0 * UNIT * math.sqrt(2.0 * phi)  # that of z - b
     size = problem.loss.rounded(z, problem.b)
+    if isinstance(size, float):
+        return 4.0 * UNIT * size
     return 4.0 * UNIT * math.sqrt(problem.inner(size, size))
 
 
-def _without_dual(problem: Problem, x: Array, at: Predicted) -> Bound | None:
+def _without_dual(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
     z = at.z
     loss, regularizer = problem.loss, problem.regularizer
@@ -348,7 +365,7 @@ def _without_dual(problem: Problem, x: Array, at: Predicted) -> Bound | None:
     length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
     # An error e of z changes phi'(z) by |e|/gamma, and every sum rounds.
     share = sum_error(problem.design.column_terms + 16) * length
-    share += (at.error + _evaluation_error(problem, z)) / loss.gamma
+    share += (at.error + _evaluation_error(problem, z, phi)) / loss.gamma
     undecided = share * problem.column_norms + 16.0 * UNIT * regularizer.l2 * np.abs(x)
     if loss.delta > 0:
         # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).

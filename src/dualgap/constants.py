@@ -120,6 +120,11 @@ class Constants:
         return norms
 
     @cached_property
+    def largest_column(self) -> float:
+        """The largest of `column_norms`."""
+        return float(self.column_norms.max())
+
+    @cached_property
     def narrow(self) -> Narrow | None:
         """`Design.narrowed`, made once."""
         self.passes += 1

@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 
 from dualgap import simplex
-from dualgap._arrays import per_row, within
+from dualgap._arrays import dot, per_row, within
 from dualgap._rounding import gamma
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
@@ -43,10 +43,14 @@ class DualPoint:
     y: Array
     u: Array
     kind: Kind
+    length: Array
+    """|y|_Q, one per class."""
     extra: float = 0.0
     """sum_i q_i phi-terms of the gap are at most this much more at the real dual point near y."""
     reach: float = 0.0
     """|(A'Qy)_j| changes by at most this times |a_j|_Q on the way to it."""
+    shift: float = 0.0
+    """It is so far from y, in |.|_Q, where phi* is y^2/2 and that is all there is to say."""
     shrunk: float = 1.0
     """y is so many times what it would be if A'Qy were known exactly."""
 
@@ -86,26 +90,36 @@ def _into_box(problem: Problem, u: Array) -> Array:
     return within(u, box)
 
 
-def l1_scale(problem: Problem, y: Array, u: Array, error: Array | None = None) -> float:
-    """The factor that brings |(A'Qy)_j| below l1_j where there is no l2; best for squared loss.
+def l1_scale(problem: Problem, y: Array, u: Array) -> float:
+    """The factor that brings |(A'Qy)_j| below l1_j where there is no l2; best for squared loss."""
+    return l1_scales(problem, y, u, None)[0]
 
-    With ``error``, that of u, also where the error has its say.
-    """
-    boxed = problem.regularizer.boxed.reshape(-1)
-    size = np.abs(u[boxed]) if error is None else np.abs(u[boxed]) + error[boxed]
-    over = float(np.max(size / problem.regularizer.l1[boxed]))
-    limit = 1.0 / over if over > 0 else np.inf
-    if problem.loss.is_quadratic and not problem.regularizer.has_l2:
+
+def l1_scales(problem: Problem, y: Array, u: Array, error: Array | None) -> tuple[float, float]:
+    """The factor where ``error``, that of u, has its say, and the one where it has none."""
+    g = problem.regularizer
+    boxed = slice(None) if g.boxed.all() else g.boxed.reshape(-1)
+    l1, size = g.l1[boxed], np.abs(u[boxed])
+    over = [float(np.max(size / l1))]
+    over.append(over[0] if error is None else float(np.max((size + error[boxed]) / l1)))
+    limits = [1.0 / value if value > 0 else np.inf for value in over]
+    best, least = 1.0, 0.0
+    if problem.loss.is_quadratic and not g.has_l2:
         # D along the ray is -sum q (t^2 y^2/2 + t (b - offset) y): its maximiser, kept feasible.
         b = problem.b if problem.offset is None else problem.b - problem.offset
         curvature = problem.mean(y * y)
-        if curvature > 0 and np.isfinite(limit):
-            return min(max(-problem.mean(b * y) / curvature, -limit), limit)
-    return min(1.0, limit)
+        if curvature > 0 and math.isfinite(limits[1]):
+            best, least = -problem.mean(b * y) / curvature, -1.0
+    exact, blurred = (min(max(best, least * limit), limit) for limit in limits)
+    return blurred, exact
 
 
 def make_feasible(
-    problem: Problem, z: Array, y: Array, products: Products = PLAIN
+    problem: Problem,
+    z: Array,
+    y: Array,
+    products: Products = PLAIN,
+    phi: float | None = None,
 ) -> DualPoint | None:
     """A dual point made from y, or None where this cannot be done.
 
@@ -118,6 +132,8 @@ def make_feasible(
         Where to start from.
     products : Products
         How A'Qy is computed.
+    phi : float, optional
+        sum_i q_i phi_i(z_i), if it is known.
     """
     inside = problem.loss.into_domain(y, problem.b)
     counts = None if problem.uniform else per_row(problem.q, y) > 0  # None: all
@@ -130,12 +146,13 @@ def make_feasible(
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
     u: Array | None = None
-    last, shrunk = _LastStep(), 1.0
+    last, shrunk, length = _LastStep(), 1.0, None
     if problem.free_intercept_only:
         y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
         y = products.balanced(problem, _where(counts, y))
         kind = "gap_scaled_dual"
-        last = _imbalance(problem, y, products)
+        length = lengths(problem, y)
+        last = _imbalance(problem, y, length, products)
     elif problem.regularizer.has_free:
         projected = _project(problem, z, y)
         if projected is None:
@@ -144,19 +161,30 @@ def make_feasible(
         kind = "gap_projected_dual"
     if u is None or products is not PLAIN:
         u = products.adjoint(problem, y)
+    if length is None:
+        length = lengths(problem, y)
     if problem.regularizer.has_boxed:
-        t = l1_scale(problem, y, u, products.adjoint_error(problem, y, u, last.reach))
-        exact = l1_scale(problem, y, u)
+        error = products.adjoint_error(problem, length, u, last.reach)
+        t, exact = l1_scales(problem, y, u, error)
         shrunk = t / exact if exact else 1.0
         if t != 1.0:
-            y, u, last = t * y, t * u, last.times(abs(t))
+            y, u, length, last = t * y, t * u, abs(t) * length, last.times(abs(t))
             kind = "gap_scaled_dual" if kind == "gap" else kind
         u = _into_box(problem, u)
-    extra = last.cost(problem, z, y)
+    extra = 0.0 if last.is_shift(problem) else last.cost(problem, z, y, phi)
     if extra is None:
         return None
-    u = np.where(problem.regularizer.free, 0.0, u)
-    return DualPoint(y, u, kind, extra, last.reach, shrunk)
+    if problem.regularizer.has_free:
+        u = np.where(problem.regularizer.free, 0.0, u)
+    shift = last.nu if last.is_shift(problem) else 0.0
+    return DualPoint(y, u, kind, length, extra, last.reach, shift, shrunk)
+
+
+def lengths(problem: Problem, y: Array) -> Array:
+    """|y|_Q, one per class; an array without axes for one prediction a row."""
+    if y.ndim == 1 and problem.uniform:
+        return np.asarray(math.sqrt(dot(y, y) / problem.n))
+    return np.asarray(np.sqrt(problem.q @ (y * y)))
 
 
 @dataclass(frozen=True)
@@ -177,10 +205,14 @@ class _LastStep:
         """The same for t y; tau is a ratio."""
         return _LastStep(self.tau, t * self.nu, self.D, t * self.reach)
 
-    def cost(self, problem: Problem, z: Array, y: Array) -> float | None:
+    def is_shift(self, problem: Problem) -> bool:
+        """Squared loss where every row moves: phi* is y^2/2, and nu is like an error of z."""
+        return self.D is None and problem.loss.is_quadratic
+
+    def cost(self, problem: Problem, z: Array, y: Array, phi: float | None = None) -> float | None:
         """The `extra` of `DualPoint`; None if y has no room for the step."""
         if self.tau > 0.0:  # h(z, (1 - tau) y) <= (1 - tau) h(z, y) + tau phi(z)
-            return self.tau * problem.mean_loss(z)
+            return self.tau * (problem.mean_loss(z) if phi is None else phi)
         if self.nu == 0.0:
             return 0.0
         if y.ndim == 2:
@@ -213,20 +245,19 @@ def _balance(problem: Problem, y: Array) -> Array:
     return np.where(y > 0, up * y, down * y)
 
 
-def _imbalance(problem: Problem, y: Array, products: Products) -> _LastStep:
+def _imbalance(problem: Problem, y: Array, length: Array, products: Products) -> _LastStep:
     """From a sum of rounding to 0: a shift for squared loss; else the heavier sign gives in."""
-    if not y.any():
+    size = float(np.linalg.norm(length)) if y.ndim == 2 else float(length)
+    if size == 0.0:
         return _LastStep()
-    length = math.sqrt(problem.inner(y, y))
     if y.ndim == 2:  # see `simplex.balance`: its t is right to a few roundings a class
         tau = 2.0 * gamma(64 + 8 * y.shape[1] ** 2)
-        return _LastStep(tau=tau, reach=tau * length)
-    size = problem.mean(np.abs(y))
-    off = products.mean_size(problem, y)
+        return _LastStep(tau=tau, reach=tau * size)
     if problem.loss.is_quadratic:
+        off = products.mean_size(problem, y, size)
         return _LastStep(nu=off, reach=off)
-    tau = min(1.0, 2.5 * off / size)  # each sign has half of the size, but for rounding
-    return _LastStep(tau=tau, reach=tau * length)
+    tau = products.imbalance(problem, y)
+    return _LastStep(tau=tau, reach=tau * size)
 
 
 def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastStep] | None:

@@ -50,16 +50,20 @@ class Products(ABC):
         """u = A'Qy."""
 
     @abstractmethod
-    def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
-        """By how much each entry of ``u`` may be off, and ``reach`` |a_j|_Q."""
+    def adjoint_error(self, problem: Problem, length: Array, u: Array, reach: float) -> Array:
+        """By how much each entry of ``u`` may be off, |y|_Q being ``length``; + reach |a_j|_Q."""
 
     def balanced(self, problem: Problem, y: Array) -> Array:
         """y, whose weighted sum is 0 but for rounding, with as little of that as can be had."""
         return y
 
     @abstractmethod
-    def mean_size(self, problem: Problem, y: Array) -> float:
-        """At least |sum_i q_i y_i|."""
+    def mean_size(self, problem: Problem, y: Array, length: float) -> float:
+        """At least |sum_i q_i y_i|, for a y from which its mean was taken; |y|_Q is ``length``."""
+
+    @abstractmethod
+    def imbalance(self, problem: Problem, y: Array) -> float:
+        """At least |sum_i q_i y_i| over that of each sign, for a y whose signs were balanced."""
 
 
 class Plain(Products):
@@ -70,26 +74,30 @@ class Plain(Products):
         z = problem.predict(x)
         rows = x if problem.size == problem.d else x[:-1]
         terms = int(np.count_nonzero(rows if x.ndim == 1 else rows.any(axis=1)))
+        added = 0.0 if problem.offset is None else _norm(problem, _sum_error(problem, z))
         if terms == 0:  # an intercept alone is exact
-            return Predicted(z, _norm(problem, _sum_error(problem, z)))
-        size = np.linalg.norm(problem.column_norms @ np.abs(x))  # over the classes
+            return Predicted(z, added)
+        size = problem.column_norms @ np.abs(x)
+        over_classes = float(size) if x.ndim == 1 else float(np.linalg.norm(size))
         count = min(terms, problem.design.row_terms) + 3
-        added = _norm(problem, _sum_error(problem, z))
-        return Predicted(z, sum_error(count) * float(size) + added)
+        return Predicted(z, sum_error(count) * over_classes + added)
 
     def adjoint(self, problem: Problem, y: Array) -> Array:
         """The problem's own."""
         return problem.adjoint(y)
 
-    def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
+    def adjoint_error(self, problem: Problem, length: Array, u: Array, reach: float) -> Array:
         """g(k) |a_j|_Q |y|_Q; none if every y_i is 0."""
-        length = np.sqrt(problem.q @ (y * y))  # one per class
         share = sum_error(problem.design.column_terms + 8) * length + reach
         return np.multiply.outer(problem.column_norms, share)
 
-    def mean_size(self, problem: Problem, y: Array) -> float:
-        """The sum, taken pairwise, and its rounding."""
-        return abs(problem.mean(y)) + PAIRWISE * UNIT * problem.mean(np.abs(y))
+    def mean_size(self, problem: Problem, y: Array, length: float) -> float:
+        """The rounding of the mean that was taken off, and of taking it off."""
+        return 3.0 * PAIRWISE * UNIT * (length + abs(problem.mean(y)))
+
+    def imbalance(self, problem: Problem, y: Array) -> float:
+        """Both signs were scaled by sums that are right to their rounding."""
+        return 6.0 * PAIRWISE * UNIT
 
 
 class Precise(Products):
@@ -131,9 +139,8 @@ class Precise(Products):
             sums = sums.plus(alpha.at(at, None).scaled(block).sum())
         return np.asarray(sums.high / total)
 
-    def adjoint_error(self, problem: Problem, y: Array, u: Array, reach: float) -> Array:
+    def adjoint_error(self, problem: Problem, length: Array, u: Array, reach: float) -> Array:
         """A few u |u_j|, and u^2 |a_j|_Q |y|_Q for every doubling of n."""
-        length = np.sqrt(problem.q @ (y * y))
         steps = 64.0 + 16.0 * math.log2(problem.n + 1.0) + problem.n / 64.0
         share = steps * UNIT**2 * length + reach
         return 4.0 * UNIT * np.abs(u) + np.multiply.outer(problem.column_norms, share)
@@ -154,11 +161,16 @@ class Precise(Products):
             y[i] -= off / weight[i]
         return y
 
-    def mean_size(self, problem: Problem, y: Array) -> float:
+    def mean_size(self, problem: Problem, y: Array, length: float) -> float:
         """The sum, correctly rounded."""
         w = problem.sample_weight
         total = float(problem.n) if w is None else math.fsum(w)
         return abs(_weighted_sum(w, y)) / total * (1.0 + SMALL)
+
+    def imbalance(self, problem: Problem, y: Array) -> float:
+        """The sum over half of that of sizes, which each sign has but for rounding."""
+        size = problem.mean(np.abs(y))
+        return min(1.0, 2.5 * self.mean_size(problem, y, 0.0) / size) if size > 0.0 else 0.0
 
 
 def _weighted_sum(w: Array | None, y: Array) -> float:

@@ -21,7 +21,8 @@ def without_dual(case: Case, x: np.ndarray, c: float = 0.0) -> dualgap.Certifica
     """The bound that needs no dual point, also where the public path prefers another."""
     problem = dualgap.Problem(case.A, case.b, **case.arguments)
     point = problem.join(x, c)
-    return _without_dual(problem, point, PLAIN.predict(problem, point))
+    at = PLAIN.predict(problem, point)
+    return _without_dual(problem, point, at, problem.mean_loss(at.z))
 
 
 def noisy(loss: str, *, n: int = 30, d: int = 3, seed: int = 0, **more: object) -> Case:

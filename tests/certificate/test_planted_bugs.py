@@ -79,10 +79,14 @@ right_point = feasible.make_feasible
 
 
 def free_coordinates_forgotten(
-    problem: Problem, z: np.ndarray, y: np.ndarray, products: Products = PLAIN
+    problem: Problem,
+    z: np.ndarray,
+    y: np.ndarray,
+    products: Products = PLAIN,
+    phi: float | None = None,
 ) -> DualPoint | None:
     """The dual point as it comes, with A'Qy on the free coordinates passed over."""
-    point = right_point(problem, z, y, products)
+    point = right_point(problem, z, y, products, phi)
     if point is None:
         return None
     y = np.clip(y, *problem.loss.domain(problem.b))
@@ -143,7 +147,9 @@ BUGS = {
         lambda self, x: self.design.matvec(x) - (0.0 if self.offset is None else self.offset),
     ),
     "sum of y left as it is": in_certificates("make_feasible", free_coordinates_forgotten),
-    "y outside the box of l1": in_certificates("l1_scale", lambda problem, y, u, error=None: 1.0),
+    "y outside the box of l1": in_certificates(
+        "l1_scales", lambda problem, y, u, error: (1.0, 1.0)
+    ),
     "weights ignored": lambda monkeypatch: monkeypatch.setattr(
         problem, "_shares", lambda weight, n: np.full(n, 1.0 / n)
     ),

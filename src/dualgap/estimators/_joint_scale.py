@@ -97,11 +97,12 @@ def joint_point(
         F at x = 0 with its own best scale, for relative gaps.
     """
     at = PLAIN.predict(problem, x)
-    inner = problem.primal(x, at.z)
+    phi = problem.mean_loss(at.z)
+    inner = phi + problem.regularizer.value(x)
     primal = scale + 2.0 / scale * inner
     gap, rounding, chosen = math.inf, math.inf, duals[0]
     for dual in duals:
-        found = _gap(problem, x, at, dual, scale)
+        found = _gap(problem, x, at, phi, dual, scale)
         if found is not None and found[0] < gap:
             gap, rounding, chosen = *found, dual
     certified = math.isfinite(gap)
@@ -126,7 +127,7 @@ def joint_point(
 
 
 def _gap(
-    problem: Problem, x: Array, at: Predicted, dual: Array, scale: float
+    problem: Problem, x: Array, at: Predicted, phi: float, dual: Array, scale: float
 ) -> tuple[float, float] | None:
     """F - D at v made feasible, and the part of it that is rounding."""
     point = make_feasible(problem, at.z, dual)
@@ -137,8 +138,10 @@ def _gap(
     t = min(1.0, scale / math.sqrt(square)) if square > 0 else 1.0
     # The last step to a feasible point is steeper by (1 - t)|v| where v has shrunk.
     extra = point.extra + (1.0 - t) * point.reach * math.sqrt(square)
-    shrunk = DualPoint(t * point.y, t * point.u, point.kind, extra, t * point.reach)
-    loss, penalty, bare = bounded_terms(problem, x, at, shrunk, PLAIN)
+    shrunk = DualPoint(
+        t * point.y, t * point.u, point.kind, t * point.length, extra, t * point.reach
+    )
+    loss, penalty, bare = bounded_terms(problem, x, at, phi, shrunk, PLAIN)
     # s - t^2 |v|^2/s, whose terms round.
     from_scale = max(scale - t * t * square / scale, 0.0)
     gap = from_scale + 4.0 * EPS * scale + 2.0 / scale * (loss + penalty)

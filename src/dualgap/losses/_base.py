@@ -129,7 +129,7 @@ class Loss(ABC):
         """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""
         return np.maximum(self.value(z, b) + self.conj(y, b) - y * z, 0.0)
 
-    def rounded(self, z: Array, b: Array) -> Array:
+    def rounded(self, z: Array, b: Array) -> Array | float:
         """The size of the number that formulas make of z first: its rounding is like one of z."""
         return 1.0 + np.abs(z)
 

@@ -62,6 +62,11 @@ class ElasticNet:
         return float(penalised.min()) if penalised.size else 0.0
 
     @cached_property
+    def least_l1(self) -> float:
+        """min l1_j over the coordinates that have one (inf if none has)."""
+        return float(self.l1.min(where=self.l1 > 0, initial=np.inf))
+
+    @cached_property
     def free(self) -> Mask:
         """Coordinates with both strengths 0, which ask (A'Qy)_j = 0 of a dual point."""
         return np.asarray((self.l1 == 0) & (self.l2 == 0))
