@@ -132,6 +132,8 @@ class Beginning:
             self._in(self.state.change)
             return
         problem = self._in(None)
+        if self.chosen is FIRST and self.algorithm != "auto":
+            self.chosen = as_algorithm(self.algorithm, problem)[0]
         x = problem.zeros() if self.x is None else self.x
         z = problem.predict(x) if x.any() else problem.predict_zero()
         self.state = State(

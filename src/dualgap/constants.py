@@ -74,6 +74,10 @@ class Constants:
         self.nearly_dependent: Any = None
         """Some columns, and whether they ask for such a basis."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without copies of the data, which can be made again."""
+        return {**self.__dict__, "moved": None, "orthonormal": None}
+
     @property
     def base(self) -> Design:
         """A without the column of an intercept."""

@@ -48,6 +48,11 @@ STUCK = 20
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
+BESIDE = (
+    "sweeps over small matrices have taken ten times as long as max_passes passes; columns that "
+    "nearly depend on each other may be the reason."
+)
+
 
 def solve(
     A: Data,
@@ -98,9 +103,9 @@ def solve(
         Force the theorems' step sizes with certified constants.
     precondition : str or Preconditioner
         A change of variables inside the run, which points, traces and certificates never see:
-        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, ``"units"``, or a value such as
-        ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which leaves named
-        algorithms as the paper has them, unless columns need another origin or unit.
+        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, ``"units"``, ``"orthonormal"``, or
+        a value such as ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which
+        leaves named algorithms as the paper has them, unless columns need another origin or unit.
     tol : float
         Stop when the certified gap is at most tol * max(P(x), 1e-12 P0); P0 is the value of the
         null model, the intercept alone where there is one and x = 0 without.
@@ -211,22 +216,21 @@ def solve_problem(
         ended = None
         try:
             beginning.run()
+            run = _Run(beginning, tol, max_passes, began, limits, callback)
         except (KeyboardInterrupt, OutOfTime) as stop:
             ended = _status_of(stop)
             limits.lift()
             beginning.give_up()
+            run = _Run(beginning, tol, max_passes, began, limits, None)
+        if verbose:
+            run.line = Line(beginning.chosen.name)
         ready = time.perf_counter()
         setup = Setup(beginning.passes, ready - began)
-        line: Progress = Line(beginning.chosen.name) if verbose else Silent()
-        run = _Run(
-            problem, beginning.inner, beginning.conditioner, beginning.chosen, tol, max_passes,
-            began, limits, callback, line,
-        )  # fmt: skip
         assert beginning.state is not None
         try:
             result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
         finally:
-            line.close()
+            run.line.close()
     return as_setup(result, began, ready)
 
 
@@ -257,21 +261,19 @@ class _Run:
 
     def __init__(
         self,
-        user: Problem,
-        problem: Problem,
-        conditioner: Preconditioner | None,
-        algorithm: Algorithm,
+        beginning: Beginning,
         tol: float,
         max_passes: float,
         began: float,
         limits: Limits,
         callback: Recorder | None,
-        line: Progress,
     ) -> None:
-        self.user, self.problem, self.conditioner = user, problem, conditioner
-        self.algorithm, self.tol = algorithm, tol
-        self.max_passes, self.began, self.limits = max_passes, began, limits
-        self.callback, self.line = callback, line
+        self.user, self.problem = beginning.problem, beginning.inner
+        self.algorithm, self.conditioner = beginning.chosen, beginning.conditioner
+        self.tol, self.max_passes, self.began, self.limits = tol, max_passes, began, limits
+        self.callback = callback
+        self.line: Progress = Silent()
+        problem, conditioner = self.problem, self.conditioner
         self.asks_after_steps = conditioner is not None and conditioner.looks_at_steps
         self.free = repair_is_free(problem)
         self.dear = needs_factorisation(problem)
@@ -326,6 +328,8 @@ class _Run:
         if not self.rows:
             self.callback = None
             self._record(s)
+        if status is Status.PASS_LIMIT and self.limits.beside_is_spent:
+            notes = [*notes, BESIDE]
         return self._result(s, status, notes)
 
     def _stepped(self, s: State) -> tuple[State, Status | None]:

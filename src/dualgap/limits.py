@@ -77,6 +77,11 @@ class Limits:
         """Whether it is over."""
         return self.deadline < math.inf and now() > self.deadline
 
+    @property
+    def beside_is_spent(self) -> bool:
+        """Whether work beside the data has cost what it may."""
+        return self._beside < 0.0
+
     def ends(self, multiplications: float) -> bool:
         """Whether a loop is to end early, after so many with the data."""
         self._passes -= multiplications
@@ -87,13 +92,18 @@ class Limits:
     def ends_beside(self, multiplications: float) -> bool:
         """The same, after so many with a small matrix."""
         self._beside -= multiplications
-        if self._beside < 0.0 or self.time_is_up:
+        if self.beside_is_spent or self.time_is_up:
             self.cut = True
         return self.cut
 
 
 class _Unlimited(Limits):
     """Outside of a call; keeps no count."""
+
+    @property
+    def beside_is_spent(self) -> bool:
+        """Whether work beside the data has cost what it may."""
+        return self._beside < 0.0
 
     def ends(self, multiplications: float) -> bool:
         """Never."""

@@ -64,12 +64,9 @@ def _distinct_rows(problem: Problem) -> tuple[Array, Array, Array]:
     if isinstance(problem.loss, RegressionLoss):
         return b, q, np.zeros_like(b)
     if isinstance(problem.loss, MarginLoss):
-        ahead = float(q[b > 0.0].sum())
-        return (
-            np.array([1.0, -1.0]),
-            np.array([ahead, max(float(q.sum()) - ahead, 0.0)]),
-            np.zeros(2),
-        )
+        labels, each = np.array([1.0, -1.0]), np.array([q[b > 0.0].sum(), q[b < 0.0].sum()])
+        seen = each > 0.0
+        return labels[seen], each[seen], np.zeros(int(seen.sum()))
     labels, at = np.unique(b, return_inverse=True)
     return (
         labels,

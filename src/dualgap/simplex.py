@@ -151,14 +151,15 @@ def cost(problem: Problem, z: Array, y: Array, nu: float, D: Array | None) -> fl
 
 
 def closed(y: Array, b: Array) -> Array:
-    """y, changed in place: the own class takes what the others leave, so that rows sum to 0.
+    """The own class takes what the others leave, so that rows sum to 0.
 
-    Where a row did not, <y_i, z_i> would depend on what is added to all scores of the row.
+    Where a row did not, <y_i, z_i> would depend on what is added to all scores of the row. What was
+    given stays as it is: it may be the y of a state, or the caller's.
     """
-    at = own(b)
-    y[at] = 0.0
-    y[at] = -y.sum(axis=1)
-    return y
+    at, out = own(b), y.copy()
+    out[at] = 0.0
+    out[at] = -out.sum(axis=1)
+    return out
 
 
 class _Hessian(NormalEquations):

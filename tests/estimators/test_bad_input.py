@@ -72,7 +72,7 @@ PARAMETERS = [
         dualgap.HuberRegressor(solver="dualgap-saga"),
         "solver='dualgap-saga' does not fit the search for the scale.*'ada-bpd'",
     ),
-    (dualgap.HuberRegressor(solver="newton"), "does not fit the search for the scale.*'ada-bpd'"),
+    (dualgap.HuberRegressor(solver="svrg"), "does not fit the search for the scale.*'newton'"),
     (dualgap.Ridge(solver=3), "solver must be a name or a dualgap algorithm"),
     (dualgap.Ridge(early_stopping=True, validation_fraction=1.0), "'validation_fraction'"),
     (dualgap.Ridge(early_stopping=True, n_iter_no_change=0), "'n_iter_no_change'"),

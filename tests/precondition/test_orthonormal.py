@@ -205,8 +205,7 @@ def test_it_can_be_asked_for():
     result = dualgap.solve(A, z, precondition="orthonormal", algorithm="ada-bpd")
     near = dualgap.solve(B, z)
     assert exact_P(A, z, result.x) <= near.certificate.primal * (1.0 + 2e-6)
-    with pytest.raises(ValueError, match="columns without a penalty, and there are none"):
-        dualgap.solve(A, z, l2=0.1, precondition="orthonormal")
+    assert change_of(A, z, l2=0.1, precondition="orthonormal") is None  # no column without one
 
 
 @pytest.mark.parametrize("cut", [1, 2, 4, 7])

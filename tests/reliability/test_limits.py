@@ -214,6 +214,8 @@ def test_sweeps_over_small_matrices_end_with_the_passes(loss, max_passes, monkey
     problem = dualgap.Problem((1.7e9 + k)[:, None], b, loss=loss, l1=1e-3, fit_intercept=True)
     result = problem.solve(precondition="none", max_passes=max_passes)
     assert result.status is Status.PASS_LIMIT
+    if max_passes == 300:  # before the passes were spent
+        assert "sweeps over small matrices" in result.notes[-1]
     allowed = (BESIDE * max_passes + limits.ALWAYS) * (one_pass(problem) + limits.CALL)
     assert sum(work) <= allowed + 2 * of_columns.PIECE
 

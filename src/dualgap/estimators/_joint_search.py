@@ -26,6 +26,9 @@ from dualgap.status import Status
 SMALLEST_TOL = 1e-15
 """Below this an inner solve would only meet rounding."""
 
+FURTHER = 20.0
+"""Times the step to the best scale: as far as a line is followed."""
+
 FINAL = (Status.STATIONARY, Status.DIVERGED)
 """Ends of an inner solve that another one would not change."""
 
@@ -42,6 +45,23 @@ class Place:
     dual: Array | None = None
     state: State | None = None
     """Of an inner solve that a limit cut short."""
+    last: tuple[float, float] | None = None
+    """The scale before, and the best one for its coefficients."""
+
+
+def next_scale(place: Place, best: float) -> float:
+    """Where ``best``, the scale for the coefficients of the scale at hand, would be that scale.
+
+    It moves with the scale, but less: a line through the last two pairs says where they meet. It is
+    followed for a while only: the pairs are those of coefficients that are not exact.
+    """
+    if place.last is None or place.last[0] == place.scale:
+        return best
+    before, theirs = place.last
+    off, slope = best - place.scale, (best - theirs) / (place.scale - before)
+    if not 0.0 <= slope <= 1.0 - 1.0 / FURTHER:
+        return best
+    return max(place.scale + off / (1.0 - slope), 0.5 * best)
 
 
 @dataclass
@@ -133,7 +153,7 @@ class JointSearch:
             place.tol = max(min(asked, wanted), SMALLEST_TOL)
             place.dual = result.y / place.scale
             place.x = np.append(result.x, result.intercept if problem.fit_intercept else [])
-            place.scale = scale
+            place.last, place.scale = (place.scale, scale), next_scale(place, scale)
 
     def _solve(self, problem: Problem, place: Place, passes: float) -> Result:
         """The inner problem, from the state or the points at hand."""

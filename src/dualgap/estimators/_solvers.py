@@ -101,10 +101,10 @@ def misfit(name: str, kind: Kind) -> str | None:
             "needs a penalty: without one, and with more features than rows, there are many "
             "minimisers, and it does not come to the one of least norm"
         )
-    if kind.many_short_runs and name not in ("auto", *(cls.name for cls in BATCH)):
+    if kind.many_short_runs and name not in ("auto", "newton", *(cls.name for cls in BATCH)):
         return (
             "does not fit the search for the scale, which makes many short runs, each from the "
-            "primal and dual points of the last: that is for batch methods"
+            "points of the last: that is for Newton's and for batch methods"
         )
     if name == "sdca" and not kind.l2_everywhere:
         return (

@@ -49,8 +49,9 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     tol : float, default=1e-6
         The fit ends when the certified gap is at most ``tol`` times the objective.
     solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or a batch algorithm of `dualgap.solve`: the others do not gain from the points
-        of a run before, of which the search for the scale makes many.
+        ``"auto"``, which is ``"newton"`` unless there are many solutions, or a batch algorithm of
+        `dualgap.solve`: the others do not gain from the points of a run before, of which the search
+        for the scale makes many.
     verbose : int, default=0
         Show a live line.
     keep_run : bool, default=False
@@ -135,7 +136,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         total = check.total_weight(weights, X.shape[0])
         algorithm = algorithm_for(self.solver, Kind(many_short_runs=True))
         if algorithm == "auto":
-            algorithm = "ada-bpd"
+            # Of many minimisers a batch method comes to the one of least norm, or near it.
+            algorithm = "newton" if alpha > 0.0 or base.n > base.d else "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
         search = JointSearch(
             base,

@@ -178,7 +178,7 @@ class Triangular(Change):
 
 @dataclass(frozen=True)
 class Orthonormal(Preconditioner):
-    """An orthonormal basis of the columns without a penalty.
+    """An orthonormal basis of the columns without a penalty; where there are none, nothing is done.
 
     Parameters
     ----------
@@ -195,12 +195,7 @@ class Orthonormal(Preconditioner):
     looks_at_steps: ClassVar[bool] = True
 
     def check(self, problem: Problem) -> None:
-        """There must be such columns, and not too many."""
-        if not _free(problem).size:
-            raise ValueError(
-                "precondition='orthonormal' is for columns without a penalty, and there are none; "
-                "use precondition='diagonal'."
-            )
+        """There must not be too many of them."""
         if not _fits(problem):
             raise ValueError(
                 f"precondition='orthonormal' needs a dense copy of {problem!r}, more than "
@@ -208,14 +203,13 @@ class Orthonormal(Preconditioner):
             )
 
     def accepts(self, name: str) -> bool:
-        """Before the change there is none, or that of the units."""
-        before = "none" if self.first is None else self.first.name
-        return name == self.name or (not self.at_once and name == before)
+        """Before the change there is none, or that of the units; without free columns, too."""
+        return name in (self.name, "none" if self.first is None else self.first.name)
 
     def begin(self, problem: Problem) -> Change | None:
         """What comes first; or the basis."""
         before = None if self.first is None else self.first.begin(problem)
-        if not self.at_once:
+        if not self.at_once or not _free(problem).size:
             return before
         return _change(problem, before, needed=False)
 
