@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import dot, weighted_sum
+from dualgap._arrays import dot
 from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
@@ -282,7 +282,7 @@ def _duality_gap(
     point = make_feasible(problem, at.z, y, products, phi)
     if point is None:
         return None
-    loss, penalty, bare = bounded_terms(problem, x, at, phi, point, products)
+    loss, penalty, bare = bounded_terms(problem, x, at, phi, point)
     gap = (loss + penalty) * (1.0 + SUMS)
     if not math.isfinite(gap):
         return None
@@ -292,7 +292,8 @@ def _duality_gap(
 def _last_bits(problem: Problem, length: Array, gap: float) -> float:
     """What the last bits of y, a float, can do to the gap where columns are large."""
     g = problem.regularizer
-    most = UNIT * float(np.max(length)) * problem.constants.largest_column
+    most = UNIT * float(length if length.ndim == 0 else length.max())
+    most *= problem.constants.largest_column
     quick = most * most * g.l2.size / (2.0 * g.penalised_strength) if g.has_l2 else 0.0
     if g.has_boxed:
         quick += most / g.least_l1 * problem.null_value
@@ -307,7 +308,7 @@ def _last_bits(problem: Problem, length: Array, gap: float) -> float:
 
 
 def bounded_terms(
-    problem: Problem, x: Array, at: Predicted, phi: float, point: DualPoint, products: Products
+    problem: Problem, x: Array, at: Predicted, phi: float, point: DualPoint
 ) -> tuple[float, float, float]:
     """The loss's and the regulariser's part of the gap from above, and both without rounding."""
     g, s, z = problem.regularizer, -point.u, at.z
@@ -315,23 +316,19 @@ def bounded_terms(
     error = at.error + _evaluation_error(problem, z, phi) + point.shift
     loss = _moved(mismatch + point.extra, error, problem.loss.gamma)
     if not problem.loss.has_exact_gap:  # a difference of terms that are larger than itself
-        linear = float(np.linalg.norm(point.length)) * math.sqrt(problem.inner(z, z))
-        loss += 16.0 * UNIT * (phi + linear)
-    parts = g.fenchel_gap(x, s)
-    off = products.adjoint_error(problem, point.length, point.u, point.reach)
+        length = float(point.length) if z.ndim == 1 else float(np.linalg.norm(point.length))
+        loss += 16.0 * UNIT * (phi + length * math.sqrt(problem.inner(z, z)))
+    parts, size = g.fenchel_gap(x, s), np.abs(x)
     penalty = bare = float(parts.sum())
     if g.has_l2:
-        blurred = off + 4.0 * UNIT * (g.l2 * np.abs(x) + np.abs(s))
+        blurred = point.error + 4.0 * UNIT * (g.l2 * size + np.abs(s))
         blurred *= blurred
         blurred /= g.divisors
         slack = 0.5 * float(blurred.sum())
         curved = bare if g.strong_convexity > 0.0 else float(parts.sum(where=g.l2 > 0.0))
         penalty += (math.sqrt(curved) + math.sqrt(slack)) ** 2 - curved
-    if g.has_boxed:  # l1 |x| - s x
-        off = off if g.boxed.all() else np.where(g.boxed, off, 0.0)
-        penalty += dot(off, np.abs(x))
-    if g.has_l1:  # strengths l1 p_j are rounded, too
-        penalty += 4.0 * UNIT * weighted_sum(g.l1, np.abs(x))
+    if g.has_l1:  # l1 |x| - s x without l2; and strengths l1 p_j are rounded
+        penalty += dot(point.error * g.boxed + 4.0 * UNIT * g.l1, size)
     if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
         y, u = point.y / point.shrunk, point.u / point.shrunk
         bare = float(g.fenchel_gap(x, -u).sum())

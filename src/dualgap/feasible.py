@@ -45,6 +45,8 @@ class DualPoint:
     kind: Kind
     length: Array
     """|y|_Q, one per class."""
+    error: Array
+    """By how much each entry of u may be off, the way to the real point included."""
     extra: float = 0.0
     """sum_i q_i phi-terms of the gap are at most this much more at the real dual point near y."""
     reach: float = 0.0
@@ -86,8 +88,7 @@ def repair_free(problem: Problem, y: Array, u: Array) -> tuple[Array, Array]:
 
 def _into_box(problem: Problem, u: Array) -> Array:
     """The factor of `l1_scale` brings u there but for the last bit; this takes care of that bit."""
-    box = np.where(problem.regularizer.boxed, problem.regularizer.l1, np.inf)
-    return within(u, box)
+    return within(u, problem.regularizer.box)
 
 
 def l1_scale(problem: Problem, y: Array, u: Array) -> float:
@@ -97,11 +98,9 @@ def l1_scale(problem: Problem, y: Array, u: Array) -> float:
 
 def l1_scales(problem: Problem, y: Array, u: Array, error: Array | None) -> tuple[float, float]:
     """The factor where ``error``, that of u, has its say, and the one where it has none."""
-    g = problem.regularizer
-    boxed = slice(None) if g.boxed.all() else g.boxed.reshape(-1)
-    l1, size = g.l1[boxed], np.abs(u[boxed])
-    over = [float(np.max(size / l1))]
-    over.append(over[0] if error is None else float(np.max((size + error[boxed]) / l1)))
+    g, size = problem.regularizer, np.abs(u)
+    over = [float((size / g.box).max())]
+    over.append(over[0] if error is None else float(((size + error) / g.box).max()))
     limits = [1.0 / value if value > 0 else np.inf for value in over]
     best, least = 1.0, 0.0
     if problem.loss.is_quadratic and not g.has_l2:
@@ -146,13 +145,14 @@ def make_feasible(
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
     u: Array | None = None
-    last, shrunk, length = _LastStep(), 1.0, None
+    last, shrunk, length, error = _LastStep(), 1.0, None, None
     if problem.free_intercept_only:
-        y = y - problem.mean(y) if problem.loss.is_quadratic else _balance(problem, y)
+        mean = problem.mean(y) if problem.loss.is_quadratic else 0.0
+        y = y - mean if problem.loss.is_quadratic else _balance(problem, y)
         y = products.balanced(problem, _where(counts, y))
         kind = "gap_scaled_dual"
         length = lengths(problem, y)
-        last = _imbalance(problem, y, length, products)
+        last = _imbalance(problem, y, length, mean, products)
     elif problem.regularizer.has_free:
         projected = _project(problem, z, y)
         if projected is None:
@@ -169,6 +169,7 @@ def make_feasible(
         shrunk = t / exact if exact else 1.0
         if t != 1.0:
             y, u, length, last = t * y, t * u, abs(t) * length, last.times(abs(t))
+            error = abs(t) * error
             kind = "gap_scaled_dual" if kind == "gap" else kind
         u = _into_box(problem, u)
     extra = 0.0 if last.is_shift(problem) else last.cost(problem, z, y, phi)
@@ -177,7 +178,9 @@ def make_feasible(
     if problem.regularizer.has_free:
         u = np.where(problem.regularizer.free, 0.0, u)
     shift = last.nu if last.is_shift(problem) else 0.0
-    return DualPoint(y, u, kind, length, extra, last.reach, shift, shrunk)
+    if error is None:
+        error = products.adjoint_error(problem, length, u, last.reach)
+    return DualPoint(y, u, kind, length, error, extra, last.reach, shift, shrunk)
 
 
 def lengths(problem: Problem, y: Array) -> Array:
@@ -245,8 +248,13 @@ def _balance(problem: Problem, y: Array) -> Array:
     return np.where(y > 0, up * y, down * y)
 
 
-def _imbalance(problem: Problem, y: Array, length: Array, products: Products) -> _LastStep:
-    """From a sum of rounding to 0: a shift for squared loss; else the heavier sign gives in."""
+def _imbalance(
+    problem: Problem, y: Array, length: Array, mean: float, products: Products
+) -> _LastStep:
+    """From a sum of rounding to 0: a shift for squared loss; else the heavier sign gives in.
+
+    ``mean`` is what was taken off y.
+    """
     size = float(np.linalg.norm(length)) if y.ndim == 2 else float(length)
     if size == 0.0:
         return _LastStep()
@@ -254,7 +262,7 @@ def _imbalance(problem: Problem, y: Array, length: Array, products: Products) ->
         tau = 2.0 * gamma(64 + 8 * y.shape[1] ** 2)
         return _LastStep(tau=tau, reach=tau * size)
     if problem.loss.is_quadratic:
-        off = products.mean_size(problem, y, size)
+        off = products.mean_size(problem, y, size + abs(mean))
         return _LastStep(nu=off, reach=off)
     tau = products.imbalance(problem, y)
     return _LastStep(tau=tau, reach=tau * size)

@@ -59,7 +59,7 @@ class Products(ABC):
 
     @abstractmethod
     def mean_size(self, problem: Problem, y: Array, length: float) -> float:
-        """At least |sum_i q_i y_i|, for a y from which its mean was taken; |y|_Q is ``length``."""
+        """At least |sum_i q_i y_i| for a y less its mean; ``length`` is at least |.|_Q of both."""
 
     @abstractmethod
     def imbalance(self, problem: Problem, y: Array) -> float:
@@ -89,11 +89,13 @@ class Plain(Products):
     def adjoint_error(self, problem: Problem, length: Array, u: Array, reach: float) -> Array:
         """g(k) |a_j|_Q |y|_Q; none if every y_i is 0."""
         share = sum_error(problem.design.column_terms + 8) * length + reach
+        if length.ndim == 0:
+            return np.asarray(problem.column_norms * float(share))
         return np.multiply.outer(problem.column_norms, share)
 
     def mean_size(self, problem: Problem, y: Array, length: float) -> float:
         """The rounding of the mean that was taken off, and of taking it off."""
-        return 3.0 * PAIRWISE * UNIT * (length + abs(problem.mean(y)))
+        return 3.0 * PAIRWISE * UNIT * length
 
     def imbalance(self, problem: Problem, y: Array) -> float:
         """Both signs were scaled by sums that are right to their rounding."""

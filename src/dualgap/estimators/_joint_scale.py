@@ -139,9 +139,9 @@ def _gap(
     # The last step to a feasible point is steeper by (1 - t)|v| where v has shrunk.
     extra = point.extra + (1.0 - t) * point.reach * math.sqrt(square)
     shrunk = DualPoint(
-        t * point.y, t * point.u, point.kind, t * point.length, extra, t * point.reach
+        t * point.y, t * point.u, point.kind, t * point.length, t * point.error, extra
     )
-    loss, penalty, bare = bounded_terms(problem, x, at, phi, shrunk, PLAIN)
+    loss, penalty, bare = bounded_terms(problem, x, at, phi, shrunk)
     # s - t^2 |v|^2/s, whose terms round.
     from_scale = max(scale - t * t * square / scale, 0.0)
     gap = from_scale + 4.0 * EPS * scale + 2.0 / scale * (loss + penalty)

@@ -77,6 +77,11 @@ class ElasticNet:
         return np.asarray((self.l1 > 0) & (self.l2 == 0))
 
     @cached_property
+    def box(self) -> Array:
+        """l1 where a coordinate is boxed, elsewhere inf: what |(A'Qy)_j| must not exceed."""
+        return np.where(self.boxed, self.l1, np.inf)
+
+    @cached_property
     def divisors(self) -> Array:
         """l2, or inf where it is 0: what is divided by it there counts as 0."""
         return np.where(self.l2 > 0, self.l2, np.inf)
