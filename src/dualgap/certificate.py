@@ -286,7 +286,10 @@ def _duality_gap(
     gap = (loss + penalty) * (1.0 + SUMS)
     if not math.isfinite(gap):
         return None
-    return Bound(gap, point.kind, gap - bare + _last_bits(problem, point.length, gap))
+    rounding = gap - bare
+    if gap > CLEAR * phi:
+        rounding += _last_bits(problem, point.length, gap)
+    return Bound(gap, point.kind, rounding)
 
 
 def _last_bits(problem: Problem, length: Array, gap: float) -> float:

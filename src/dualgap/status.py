@@ -10,8 +10,8 @@ class Status(Enum):
 
     CONVERGED = "Converged: the certified gap is within tol."
     STATIONARY = (
-        "Stationary but not certified: P no longer falls, and no bound on its distance from the "
-        "optimum could be proved."
+        "Stationary but not certified: the steps no longer lower P, and no bound on its distance "
+        "from the optimum could be proved."
     )
     PASS_LIMIT = "Stopped at the pass limit before the gap was within tol; raise max_passes."
     TIME_LIMIT = "Stopped at the time limit before the gap was within tol; raise max_time."

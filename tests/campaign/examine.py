@@ -40,6 +40,7 @@ class Examination:
             "loss": self.of.case.loss,
             "minimiser": self.verdict.minimiser,
             "settled": self.verdict.settled,
+            "far": self.verdict.far,
             "seconds": round(self.seconds, 4),
             "runs": [
                 {

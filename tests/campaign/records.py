@@ -104,6 +104,8 @@ def _family(family: str, rows: list[dict[str, Any]]) -> str:
     )
     out.append(f"named algorithms: {dict(Counter(run['status'] for run in named).most_common())}")
     out.append(_convictions(rows))
+    far = sum(row.get("far", 0) for row in rows)
+    out.append(f"STATIONARY, which claims nothing, and further from P* than tol: {far}")
     unsettled = sum(not row["settled"] for row in rows)
     out.append(f"the judge found P* as well as it matters on all but {unsettled} problems")
     times = sorted(row["seconds"] for row in rows)

@@ -189,12 +189,11 @@ def test_the_floor_of_converged_is_that_of_the_null_model() -> None:
     assert whats(case, away) == ["converged above tol"]
 
 
-def test_stationary_means_near_the_optimum() -> None:
+def test_stationary_claims_nothing_and_is_counted() -> None:
     far = Claim("planted", np.array([1.0]), status="STATIONARY", tol=1e-3)
     near = Claim("planted", np.array([3 / 7]), status="STATIONARY", tol=1e-3)
-    assert whats(RIDGE, far) == ["stationary above tol"]
-    assert whats(RIDGE, far, replace(claim(5.0), label="another")) == ["stationary above tol"]
-    assert whats(RIDGE, near) == []
+    verdict = judge(RIDGE, [far, near, replace(claim(5.0), label="another")])
+    assert not verdict.convictions and verdict.far == 1
 
 
 OVERLAP = Case(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, -1.0, 1.0]), "logistic")
