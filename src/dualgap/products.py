@@ -23,7 +23,7 @@ from dualgap.problem import Problem
 
 PRECISE_LIMIT = 4_000_000
 """Most entries of A for which products are made with twice the digits (a fraction of a second)."""
-PAIRWISE = 64.0
+PAIRWISE = 32.0
 """Roundings that a sum of any length suffers where it is taken pairwise."""
 SMALL = 1e-14
 
@@ -95,11 +95,11 @@ class Plain(Products):
 
     def mean_size(self, problem: Problem, y: Array, length: float) -> float:
         """The rounding of the mean that was taken off, and of taking it off."""
-        return 3.0 * PAIRWISE * UNIT * length
+        return PAIRWISE * UNIT * length
 
     def imbalance(self, problem: Problem, y: Array) -> float:
         """Both signs were scaled by sums that are right to their rounding."""
-        return 6.0 * PAIRWISE * UNIT
+        return 2.5 * PAIRWISE * UNIT
 
 
 class Precise(Products):

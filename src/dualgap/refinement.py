@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+from dualgap import _validation as check
 from dualgap import limits
 from dualgap._types import Array, Places
 from dualgap.designs._base import block_rows
@@ -90,7 +91,8 @@ def newton_dual(problem: Problem, x: Array, z: Array) -> Array | None:
         return None
     model = _Model(problem, x, z, PLAIN)
     y = model.slope + model.hess * problem.design.matvec(model.step(0.0))
-    return np.asarray(y) if np.isfinite(y).all() else None
+    y = problem.loss.into_domain(np.asarray(y), problem.b)
+    return y if float(np.abs(y).max(initial=0.0)) <= check.LARGEST else None  # not for nan, either
 
 
 def refined(problem: Problem, x: Array) -> Array:
