@@ -584,10 +584,6 @@ class _Run:
             status = Status.CONVERGED
         if status is Status.CONVERGED and not reached:
             status = Status.ROUNDING
-        if status is Status.PASS_LIMIT and _at_floor(
-            certificate
-        ):  # more passes would show nothing new
-            status = Status.ROUNDING
         assert y is not None
         # One more row, the certificate: of the best point, whatever the last iterate was.
         passes, elapsed = s.passes + s.check_passes + self.attempts.passes, self._elapsed()

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.estimators._joint_scale import JointPoint, best_scale, joint_point
+from dualgap.certificate import Certificate
+from dualgap.estimators._joint_scale import EPS, JointPoint, best_scale, joint_point
 from dualgap.losses import Huber
 from dualgap.problem import Problem
 from dualgap.result import Result
@@ -137,7 +138,8 @@ class JointSearch:
                 return Status.CONVERGED
             if stop:
                 return Status.CALLBACK
-            if result.status is Status.PASS_LIMIT:
+            if result.status is Status.PASS_LIMIT or self.spent >= passes:
+                # A point may be proved good at the limit only; whoever goes on has the state.
                 place.state = result.state
                 return Status.PASS_LIMIT
             if result.status in FINAL:
@@ -182,8 +184,15 @@ class JointSearch:
         lower = max(point.certificate.dual, self.rows[-1][3] if self.rows else -math.inf)
         seconds, primal = time.perf_counter() - self.began, point.certificate.primal
         nowhere = (math.nan,) * 3  # step sizes belong to the inner solves
+        lower = min(lower, primal - 4.0 * EPS * primal)  # no gap is less than its rounding
         self.rows.append((self.spent, seconds, primal, lower, primal - lower, Delta, *nowhere))
         return point
+
+    def certified_rows(self, certificate: Certificate) -> list[tuple[float, ...]]:
+        """The trace's rows, the last of which is the certificate."""
+        primal, dual, gap = certificate.primal, certificate.dual, certificate.gap
+        seconds = time.perf_counter() - self.began
+        return [*self.rows, (self.spent, seconds, primal, dual, gap, *self.rows[-1][5:])]
 
     def best_as(self, dtype: Any) -> JointPoint:
         """The best point, with coefficients that this dtype can hold, certified as such."""

@@ -164,7 +164,9 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             y=best.dual,
             certificate=best.certificate,
             status=status,
-            trace=Trace(search.rows, 0, search.tol * best.certificate.primal),
+            trace=Trace(
+                search.certified_rows(best.certificate), 0, search.tol * best.certificate.primal
+            ),
             passes=max(1, math.ceil(search.spent)),
             algorithm=search.algorithm,
         )
