@@ -570,7 +570,7 @@ class _Run:
             certificate, y = certified_pair(problem, x, y)
         if certificate.gap > self.tol * problem.scale(best.primal):
             guesses: list[Array | None] = [None]
-            if self.algorithm.is_second_order:
+            if self.algorithm.is_second_order and status is not Status.PASS_LIMIT:
                 guesses.append(newton_dual(problem, x, problem.predict(x)))
             for guess in guesses:
                 trial, other = certified_pair(problem, x, guess)

@@ -52,7 +52,7 @@ def test_small_parts_end_where_one_run_does(model, classes):
     y = y if classes is None else labels(classes)
     whole = type(model)(**model.get_params()).fit(X, y)
     parts = type(model)(**{**model.get_params(), "max_iter": 1, "warm_start": True}).fit(X, y)
-    assert not parts.status_.converged or parts.n_iter_ < whole.n_iter_
+    assert not parts.status_.converged
     for _ in range(40):
         parts.fit(X, y)
     assert parts.status_.converged

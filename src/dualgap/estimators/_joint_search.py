@@ -138,8 +138,7 @@ class JointSearch:
                 return Status.CONVERGED
             if stop:
                 return Status.CALLBACK
-            if result.status is Status.PASS_LIMIT or self.spent >= passes:
-                # A point may be proved good at the limit only; whoever goes on has the state.
+            if result.status is Status.PASS_LIMIT:
                 place.state = result.state
                 return Status.PASS_LIMIT
             if result.status in FINAL:
