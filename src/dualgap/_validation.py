@@ -73,6 +73,7 @@ def vector(
     what: str,
     remedy: str = "Drop or impute that {}.",
     smallest: float = SMALLEST,
+    most: float = LARGEST,
 ) -> Array:
     """A finite float64 vector of the given length, as a new array or an untouched view."""
     array = numeric(argument, values)
@@ -88,14 +89,14 @@ def vector(
         raise ValueError(
             f"{argument} is not finite: {argument}[{at}] = {array[at]}. {remedy.format(what)}"
         )
-    scale(argument, float(np.abs(array).max(initial=0.0)), smallest)
+    scale(argument, float(np.abs(array).max(initial=0.0)), smallest, most)
     return array
 
 
-def point(argument: str, values: Any, length: int, *, what: str) -> Array:
+def point(argument: str, values: Any, length: int, *, what: str, most: float = LARGEST) -> Array:
     """A point or an offset: as `vector`, and as small as it likes."""
     remedy = "Give a finite value for that {}."
-    return vector(argument, values, length, what=what, remedy=remedy, smallest=0.0)
+    return vector(argument, values, length, what=what, remedy=remedy, smallest=0.0, most=most)
 
 
 def matrix(argument: str, values: Any, shape: tuple[int, int], *, what: str) -> Array:
@@ -132,12 +133,12 @@ def strong_convexity(value: Any, *, strict: bool = False) -> float | None:
     return mu
 
 
-def scale(argument: str, largest: float, smallest: float = SMALLEST) -> None:
+def scale(argument: str, largest: float, smallest: float = SMALLEST, most: float = LARGEST) -> None:
     """Refuse magnitudes whose squares over- or underflow."""
-    if largest > LARGEST or 0.0 < largest < smallest:
+    if largest > most or 0.0 < largest < smallest:
         raise ValueError(
             f"{argument} has largest magnitude {largest:.3g}; its squares leave the range of "
-            f"float64. Rescale it to between {SMALLEST:g} and {LARGEST:g}."
+            f"float64. Rescale it to between {SMALLEST:g} and {most:g}."
         )
 
 

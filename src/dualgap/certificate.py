@@ -10,6 +10,7 @@ so it does not suffer from the cancellation of P - D.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -23,6 +24,7 @@ from dualgap._types import Array, Data
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
 from dualgap.losses import Loss
+from dualgap.losses.multinomial import own
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Predicted, Products, may_be_precise
@@ -222,11 +224,20 @@ def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound
     loss = _moved(phi, at.error + error, problem.loss.gamma)
     if at.each is not None:  # phi is convex: an end of the interval has the largest value
         each = at.each + 4.0 * UNIT * problem.loss.rounded(at.z, problem.b)
-        ends = (problem.loss.value(end, problem.b) for end in (at.z - each, at.z + each))
-        loss = min(loss, problem.mean(np.maximum(*ends)))
+        ends = (problem.loss.value(end, problem.b) for end in _ends(problem, at.z, each))
+        loss = min(loss, problem.mean(functools.reduce(np.maximum, ends)))
     penalty = problem.regularizer.value(x)
     gap = (loss + penalty) * (1.0 + 10.0 * SUMS)
     return Bound(gap, "gap_scaled_dual", gap - phi - penalty)
+
+
+def _ends(problem: Problem, z: Array, each: Array) -> tuple[Array, ...]:
+    """Predictions within ``each`` of z, one of which has the largest loss of all that are."""
+    if z.ndim == 1:
+        return z - each, z + each
+    worst, at = z + each, own(problem.b)  # a loss falls with the own score and rises with others
+    worst[at] = z[at] - each[at]
+    return (worst,)
 
 
 class Bound(NamedTuple):

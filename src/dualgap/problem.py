@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from dualgap.trace import Recorder
 
 
+LARGEST_COEFFICIENT = 1e305
+
+
 class Problem:
     """An empirical risk minimisation problem with linear predictions.
 
@@ -426,7 +429,8 @@ class Problem:
         """Check x and put it together with the intercept."""
         if self.outputs is not None:
             return self._join_rows(x, intercept, argument)
-        values = check.point(argument, x, self.d, what="column of A")
+        # Columns of 1e-200 have coefficients of 1e200.
+        values = check.point(argument, x, self.d, what="column of A", most=LARGEST_COEFFICIENT)
         c = check.real("intercept", intercept)
         if isinstance(self.design, InterceptDesign):
             return np.append(values, c / self.design.scale)

@@ -102,6 +102,8 @@ class ElasticNet:
             curved = 0.5 * self.common_l2 * total(x * x) if self.has_l2 else 0.0
         else:
             curved = 0.5 * weighted_sum(self.l2, x * x)
+            if curved != curved:  # 0 times a square that overflows
+                curved = 0.5 * total(np.where(self.l2 > 0, self.l2 * x * x, 0.0))
         return curved + weighted_sum(self.l1, np.abs(x)) if self.has_l1 else curved
 
     def prox(self, v: Array, tau: float) -> Array:
