@@ -20,8 +20,8 @@ from dualgap.designs._base import block_rows
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Least reciprocal condition number at which a Gram matrix does instead of the columns."""
-FEW = 256
-"""Columns for which the least eigenvalue is computed, not estimated."""
+SOLVES = 6
+"""With a factor, to find its least eigenvalue: what is found is proved."""
 UNDERFLOWING = 1e-250
 """Squares below this may have lost digits; the columns themselves have not."""
 
@@ -69,11 +69,23 @@ class NormalEquations:
         m, n = G.shape[0], self.design.shape[0]
         # The entries of G, at most 1, are sums of n terms; the factorisation rounds, too.
         rounding = m * (sum_error(n + 4) + gamma(m + 2))
-        c = 0.1 * self.rcond
-        if m <= FEW:
-            c = max(c, 0.9 * float(scipy.linalg.eigvalsh(G, subset_by_index=(0, 0))[0]) - rounding)
-        G[np.diag_indices(m)] -= c + rounding
-        return c if scipy.linalg.lapack.dpotrf(G, lower=1)[1] == 0 else 0.0
+        least = self._inverse_iteration(m)
+        for c in (0.85 * least, 0.3 * least, 0.1 * self.rcond):
+            shifted = G.copy()
+            shifted[np.diag_indices(m)] -= c + rounding
+            if scipy.linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)[1] == 0:
+                return c
+        return 0.0
+
+    def _inverse_iteration(self, m: int) -> float:
+        """About the least eigenvalue, by a few solves with the factor; not below it."""
+        v = np.random.default_rng(0).standard_normal(m)
+        size = 1.0
+        for _ in range(SOLVES):
+            v /= np.linalg.norm(v)
+            v = scipy.linalg.cho_solve((self._cholesky, True), v, check_finite=False)
+            size = float(np.linalg.norm(v))
+        return 1.0 / size if size > 0.0 else 0.0
 
     def _factorise(self, G: Array) -> None:
         """Factorise G, which is overwritten."""
