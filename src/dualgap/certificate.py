@@ -205,7 +205,7 @@ def _certify_point(
     # P moves with z by at most |e| |phi'| + |e|^2/(2 gamma), and |phi'|^2 <= 2 phi/gamma.
     doubt = _moved(primal, at.error, problem.loss.gamma) - primal + SUMS * primal
     best = _duality_gap(problem, x, at, phi, y, products)
-    if best is None or (best.kind == "gap_projected_dual" and best.gap <= 2.0 * best.rounding):
+    if best is None or _is_hidden(problem, best, primal):
         # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
         other = _without_dual(problem, x, at, phi)
         if other is not None and (best is None or other.gap < best.gap):
@@ -216,6 +216,13 @@ def _certify_point(
         if best is None or zero.gap < best.gap:
             best = zero
     return _make(problem, primal, *(best or Bound(math.inf, "none", math.inf)), doubt)
+
+
+def _is_hidden(problem: Problem, best: Bound, primal: float) -> bool:
+    """Whether a projected dual point's gap is rounding; for squared loss that is its square."""
+    if best.kind != "gap_projected_dual" or best.gap > 2.0 * best.rounding:
+        return False
+    return not problem.loss.is_quadratic or best.gap > CLEAR * primal
 
 
 def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound:
