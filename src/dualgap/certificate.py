@@ -347,7 +347,7 @@ def bounded_terms(
         blurred /= g.divisors
         slack = 0.5 * float(blurred.sum())
         curved = bare if g.strong_convexity > 0.0 else float(parts.sum(where=g.l2 > 0.0))
-        penalty += (math.sqrt(curved) + math.sqrt(slack)) ** 2 - curved
+        penalty += 2.0 * math.sqrt(curved) * math.sqrt(slack) + slack
     if g.has_l1:  # l1 |x| - s x without l2; and strengths l1 p_j are rounded
         penalty += dot(point.error * g.boxed + 4.0 * UNIT * g.l1, size)
     if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
@@ -359,7 +359,8 @@ def bounded_terms(
 
 def _moved(value: float, error: float, smooth: float) -> float:
     """The most that a mean of h can be, error (a norm) off in z."""
-    return (math.sqrt(value) + error / math.sqrt(2.0 * smooth)) ** 2
+    root = math.sqrt(value) + error / math.sqrt(2.0 * smooth)
+    return root * root  # may be inf, where a power would raise
 
 
 def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:

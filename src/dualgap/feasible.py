@@ -228,7 +228,7 @@ class _LastStep:
         # The terms of the gap are convex in y_i with derivative phi*'(y_i) - z_i.
         slope = problem.loss.conj_grad(y, problem.b) - z
         steep = math.sqrt(problem.mean(np.where(moving, D * slope * slope, 0.0)))
-        return self.nu * steep + 0.5 * bend * self.nu**2
+        return self.nu * steep + 0.5 * bend * self.nu * self.nu
 
 
 def _where(counts: Mask | None, y: Array) -> Array:
