@@ -26,6 +26,10 @@ def null_model(problem: Problem) -> tuple[float | Array, float]:
     b, q, offset = _distinct_rows(problem)
     c = _guess(problem, b, q, offset)
     best = float(q @ loss.value(offset + c, b))
+    for other in (1.0, -1.0) if isinstance(loss, MarginLoss) else ():  # where hinges have a kink
+        value = float(q @ loss.value(offset + other, b))
+        if value < best:
+            best, c = value, other
     for _ in range(0 if loss.is_quadratic else STEPS):
         z = offset + c
         step = -(q @ loss.grad(z, b)) / _curvature(loss, z, b, q)
