@@ -282,6 +282,9 @@ class _Run:
         self.attempts = _Attempts(next_look=self.first_look)
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
+        """The least gap, or its stand-in, and the iteration that found it."""
+        self.fallen: tuple[float, int] = (math.inf, 0)
+        """The least P, and the iteration that found it."""
         self.one_class = one_class(problem)
         self.before: Array | None = None
         """x of the last step, where it is asked for."""
@@ -299,7 +302,7 @@ class _Run:
         last = s.passes + self.max_passes
         self.setup = setup
         s = replace(s, budget=last, incumbent=_better(s))
-        self.improved = (math.inf, s.t)
+        self.improved = self.fallen = (math.inf, s.t)
         self.limits.begin(self.problem, self.max_passes)
         try:
             if status is None:
@@ -410,6 +413,8 @@ class _Run:
         if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
         best = s.incumbent
+        if best.lowest < self.fallen[0] - TIE * abs(self.fallen[0]):
+            self.fallen = (best.lowest, s.t)
         if self.tol <= NOTHING:
             return self._judge_settled(s)
         target = self.tol * self.problem.scale(best.primal)
@@ -453,19 +458,32 @@ class _Run:
     def _is_stuck(self, s: State, times: int = 1) -> bool:
         return s.t - self.improved[1] >= times * STUCK * self.algorithm.patience
 
+    def _stands_still(self, s: State) -> bool:
+        """Whether a second-order method repeats itself: neither P nor the gap gets any smaller."""
+        since = s.t - max(self.fallen[1], self.improved[1])
+        return self.algorithm.is_second_order and since >= STUCK * self.algorithm.patience
+
     def _judge_stuck(self, s: State) -> Status | None:
         """A gap that no longer shrinks may be rounding, though it is not tiny: ask."""
+        still = self._stands_still(s)
         times = 1 if self.algorithm.is_second_order else 5
-        if not self._is_stuck(s, times * self.attempts.wait):
+        if not (still or self._is_stuck(s, times * self.attempts.wait)):
             return None
         self.improved = (self.improved[0], s.t)
         self.attempts.wait *= 4
+        before = self.better
         certificate = self._certify_harder(s)
         if certificate.gap <= self.tol * self.user.scale(certificate.primal):
             return self._converged(s)
+        if still and certificate.dual <= 0.0 and has_direction(self.user):
+            return Status.NO_MINIMISER
         if self.exhausted and certificate.certified and not self.user.regularizer.has_l1:
             return Status.ROUNDING  # no Newton step lowers P, however exact
-        return Status.ROUNDING if _at_floor(certificate) else None
+        if _at_floor(certificate):
+            return Status.ROUNDING
+        if not still or (before is not None and certificate.primal < 0.999 * before[2].primal):
+            return None
+        return Status.ROUNDING if certificate.certified else Status.STATIONARY
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
         """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""
@@ -530,10 +548,13 @@ class _Run:
         assert s.incumbent.x is not None
         x = self._to_user(s, s.incumbent.x)
         found, y = certified_pair(self.user, x, s.incumbent.y)
-        self.better = (x, y, found)
+        earlier, self.better = self.better, (x, y, found)
         trials = [(x, None), (x, newton_dual(self.user, x, self.user.predict(x)))]
         if self.algorithm.is_second_order:
-            near = refined(self.user, x)
+            nearest = x
+            if earlier is not None and earlier[2].primal < found.primal:
+                nearest = earlier[0]  # goes on from where careful steps ended the last time
+            near = refined(self.user, nearest)
             self.exhausted = near is x and is_refinable(self.user, x)
             trials += [(near, None), (near, newton_dual(self.user, near, self.user.predict(near)))]
         for point, guess in trials:

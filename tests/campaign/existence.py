@@ -5,6 +5,7 @@ quadratic P that is bounded below has a minimiser, and strong_logistic is strong
 """
 
 import decimal
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def find_ray(objective: Objective, *hints: Any) -> np.ndarray | None:
     for hint in hints:
         if is_ray(objective, hint):
             return hint
-    for guess in _missing_class(objective), _program(objective):
+    for guess in _missing_class(objective), *_programs(objective):
         if guess is not None and is_ray(objective, guess):
             return guess
     return None
@@ -57,8 +58,12 @@ def _missing_class(objective: Objective) -> np.ndarray | None:
     return V if missing else None
 
 
-def _program(objective: Objective) -> np.ndarray | None:
-    """Linear programs in float64 on scaled columns: the largest least gain, or the largest sum."""
+def _programs(objective: Objective) -> Iterator[np.ndarray]:
+    """Directions from linear programs in float64 on scaled columns.
+
+    The largest least gain; else the largest sum of gains. The second is rounded,
+    because rows that gain nothing have to do so exactly, in units of the columns and without.
+    """
     free = objective.free
     A = objective.floats[:, free]
     top = np.abs(A).max(axis=0)
@@ -71,20 +76,29 @@ def _program(objective: Objective) -> np.ndarray | None:
         b_ub=np.zeros(rows),
         bounds=[(-1, 1)] * m + [(None, 1)],
     )
-    found = least.x[:m] if least.x is not None and -least.fun > 1e-12 else None
-    if found is None:
-        most = linprog(
-            -B.sum(axis=0),
-            A_ub=np.vstack((-B, B)),
-            b_ub=np.append(np.zeros(rows), np.ones(rows)),
-            bounds=(-1e6, 1e6),
-        )
-        if most.x is None or -most.fun < 1e-6:
-            return None
-        found = np.round(most.x, 9)
+    if least.x is not None and -least.fun > 1e-12:
+        yield _direction(objective, least.x[:m], top)
+        return
+    most = linprog(
+        -B.sum(axis=0),
+        A_ub=np.vstack((-B, B)),
+        b_ub=np.append(np.zeros(rows), np.ones(rows)),
+        bounds=(-1e6, 1e6),
+    )
+    if most.x is not None and -most.fun >= 1e-6:
+        yield _direction(objective, np.round(most.x, 9), top)
+    bounded = linprog(-B.sum(axis=0), A_ub=-B, b_ub=np.zeros(rows), bounds=(-1, 1))
+    if bounded.x is not None and -bounded.fun >= 1e-9:
+        eighths = np.round(8 * bounded.x) / 8
+        yield _direction(objective, eighths, top)
+        yield _direction(objective, eighths, np.ones_like(top))
+
+
+def _direction(objective: Objective, found: np.ndarray, top: np.ndarray) -> np.ndarray:
+    """What a program found, in the units of the problem's own columns."""
     V = exact(np.zeros(objective.shape))
     scale = exact(top)
-    V[free] = exact(found).reshape(m if not objective.K else (-1, objective.K)) / (
+    V[objective.free] = exact(found).reshape(len(top) if not objective.K else (-1, objective.K)) / (
         scale[:, None] if objective.K else scale
     )
     return V

@@ -19,6 +19,7 @@ from .decimals import WORK, Objective, exact, rational_value
 from .existence import find_ray
 from .judge import judge, null_value
 from .polish import polish
+from .problems import generate
 from .runs import Claim, guarded
 from .solving import solve_semidefinite
 
@@ -338,3 +339,13 @@ def test_decimals_reach_where_floats_do_not() -> None:
     assert rational_value(case, X) == P
     assert abs(Fraction(objective.value(X)) - P) < Fraction(1, 10**100)
     assert 0.1 * 1e8 + 0.1 * (1 - 1e8) != 0.1
+
+
+def test_a_ray_that_moves_two_rows_of_many_is_found() -> None:
+    """A class that one column shows in part: rows without it gain nothing, and exactly so."""
+    generated = generate("old", 1, 4062)
+    ray = find_ray(Objective(generated.case))
+    assert ray is not None
+    verdict = judge(generated.case, [runs.solve(generated.case)])
+    assert verdict.minimiser == "none"
+    assert verdict.convictions == []

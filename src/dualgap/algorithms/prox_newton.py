@@ -58,6 +58,7 @@ class ProxNewton(Algorithm):
     """Newton on the nonzero coordinates, for any regulariser and loss."""
 
     name: ClassVar[str] = "prox-newton"
+    is_second_order: ClassVar[bool] = True
     patience: ClassVar[int] = 1
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
