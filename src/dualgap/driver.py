@@ -413,7 +413,7 @@ class _Run:
         if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
             return Status.NO_MINIMISER
         best = s.incumbent
-        if best.lowest < self.fallen[0] - TIE * abs(self.fallen[0]):
+        if best.lowest + TIE * abs(best.lowest) < self.fallen[0]:
             self.fallen = (best.lowest, s.t)
         if self.tol <= NOTHING:
             return self._judge_settled(s)

@@ -227,6 +227,22 @@ def test_the_null_model_is_the_best_intercept(loss: str) -> None:
     assert alone * (1 - 1e-9) <= P0 <= alone * 1.01
 
 
+def test_the_null_model_is_found_between_kinks() -> None:
+    """Nothing but straight lines around the best intercept: Newton's step goes to -131217 here."""
+    b = np.array([-1.0, -1.0, 1.0, -1.0])
+    offset, w = np.array([1.9, 0.1, -0.4, 1.2]), np.array([0.3, 0.3, 3e-9, 0.3])
+    loss = dualgap.losses.SmoothedHinge(width=0.2)
+    problem = dualgap.Problem(
+        np.ones((4, 1)), b, loss=loss, fit_intercept=True, sample_weight=w, offset=offset
+    )
+    grid = np.linspace(-4.0, 1.0, 50_001)
+    values = sum(
+        q * loss.value(grid + o, np.full_like(grid, label))
+        for q, o, label in zip(w / w.sum(), offset, b, strict=True)
+    )
+    assert values.min() * (1 - 1e-9) <= problem.null_value <= 1.002 * values.min()
+
+
 def test_constant_targets_are_fitted_exactly() -> None:
     A = np.random.default_rng(0).standard_normal((12, 3))
     result = solve(A, np.full(12, 0.1), fit_intercept=True)
