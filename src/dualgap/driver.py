@@ -481,7 +481,7 @@ class _Run:
             return Status.ROUNDING  # no Newton step lowers P, however exact
         if _at_floor(certificate):
             return Status.ROUNDING
-        if not still or (before is not None and certificate.primal < 0.999 * before[2].primal):
+        if not still or (before is not None and certificate.primal < 0.9 * before[2].primal):
             return None
         return Status.ROUNDING if certificate.certified else Status.STATIONARY
 

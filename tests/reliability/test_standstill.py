@@ -25,6 +25,9 @@ FEW = 150
         ("new", 931, 1e-6),  # Hilbert's matrix, Huber's loss
         ("new", 1085, 1e-6),  # rows that weigh 1e-28 of the others
         ("new", 1309, 1e-6),
+        ("new", 6696, 1e-6),  # P = 0 in the basis that the run is in, and not at the user's x
+        ("new", 6722, 1e-6),
+        ("new", 8905, 1e-9),
         ("old", 920, 1e-6),  # classes separated but for a row and its opposite
         ("old", 3795, 1e-9),  # l1 and classes
     ],
