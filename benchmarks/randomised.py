@@ -20,7 +20,7 @@ import dualgap
 from benchmarks.data_sets import load
 from dualgap import algorithms as alg
 from dualgap.adaptation import Robust, Simple
-from dualgap.algorithms.svrg import Snapshots
+from dualgap.algorithms.baselines.svrg import Snapshots
 
 TARGET = 1e-6
 

@@ -13,10 +13,10 @@ import numpy as np
 from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
-from dualgap.algorithms._randomised import Randomised
+from dualgap.algorithms.primal_dual.randomised import Randomised
+from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.preconditioners import Change, Moved, Preconditioner, asked, beside
 from dualgap.problem import Problem
-from dualgap.schedules import Steps
 from dualgap.state import State, replace
 
 FIRST = Newton()

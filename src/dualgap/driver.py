@@ -21,9 +21,9 @@ from dualgap._arrays import dot
 from dualgap._compiling import as_setup, clock
 from dualgap._setup import Beginning
 from dualgap._types import Array, Data
-from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm
-from dualgap.algorithms.ada_spdc import AdaSPDC
+from dualgap.algorithms.primal_dual.ada_spdc import AdaSPDC
+from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.limits import Limits, OutOfTime, within

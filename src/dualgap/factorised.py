@@ -24,8 +24,8 @@ import scipy.linalg.lapack
 from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import Design
-from dualgap.designs._base import BLAS3_GAIN
 from dualgap.designs.columns import row_pieces
+from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.designs.narrow import Narrow
 from dualgap.limits import CALL
 

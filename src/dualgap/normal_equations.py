@@ -15,7 +15,7 @@ import scipy.linalg.lapack
 from dualgap._rounding import gamma, sum_error
 from dualgap._types import Array, Mask
 from dualgap.designs import Design
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8

@@ -27,8 +27,8 @@ from dualgap.regularizers import ElasticNet
 from dualgap.spans import Span, span
 
 if TYPE_CHECKING:
-    from dualgap.adaptation import Rule
     from dualgap.algorithms import Algorithm
+    from dualgap.algorithms.primal_dual.adaptation import Rule
     from dualgap.certificate import Certificate
     from dualgap.preconditioners import Preconditioner
     from dualgap.result import Result

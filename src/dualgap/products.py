@@ -18,7 +18,7 @@ import numpy as np
 from dualgap._double import Double, of, two_product
 from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.problem import Problem
 
 PRECISE_LIMIT = 4_000_000

@@ -20,7 +20,7 @@ import scipy.linalg
 from dualgap import _validation as check
 from dualgap import limits
 from dualgap._types import Array, Places
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from dualgap._double import two_product
 from dualgap._rounding import gamma
 from dualgap._types import Array
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.problem import Problem
 
 PROGRAM_LIMIT = 20_000

@@ -34,7 +34,7 @@ from dualgap._rounding import UNIT, gamma, sum_error
 from dualgap._types import Array, Mask, Places
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.normal_equations import NormalEquations
 
 DENSE_LIMIT = 1 << 26

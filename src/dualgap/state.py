@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.schedules import Steps
+from dualgap.algorithms.primal_dual.schedules import Steps
 
 if TYPE_CHECKING:
     from dualgap.preconditioners import Change
+
+
+NO_STEPS = Steps(1.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,8 @@ class State:
         Dual-free methods: y = phi'(v).
     xt : array or None
         x~ itself, or the x before x, for methods that need it.
+    own : frozen dataclass
+        What the algorithm alone knows; its type is defined in the algorithm's file.
     steps : Steps
         tau, sigma, theta of the next iteration.
     Lam : float
@@ -98,19 +103,20 @@ class State:
     x: Array
     y: Array
     z: Array
-    zt: Array
     u: Array
-    steps: Steps
-    Lam: float
-    Delta: float
     primal: float
     dual: float
+    own: Any = None
+    steps: Steps = NO_STEPS
+    Lam: float = 1.0
+    Delta: float = 0.0
     mismatch: float = np.inf
     residual: float = np.inf
     smoothness: float = 1.0
     check_passes: float = 0.0
     budget: float = np.inf
     v: Array | None = None
+    zt: Any = None
     xt: Array | None = None
     memory: Mapping[str, Any] = field(default_factory=dict)
     incumbent: Incumbent = field(default_factory=Incumbent)

@@ -11,9 +11,9 @@ import pytest
 
 from dualgap import Problem
 from dualgap.algorithms import BPD, DFBPD
-from dualgap.algorithms.bpd import bpd_step
-from dualgap.algorithms.df_bpd import df_bpd_step
-from dualgap.schedules import Steps, bpd_steps
+from dualgap.algorithms.primal_dual.bpd import bpd_step
+from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
+from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps
 
 from .runs import assert_same, data
 

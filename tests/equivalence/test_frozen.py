@@ -11,9 +11,9 @@ import pytest
 
 from dualgap.adaptation import Curvature, Robust, Simple
 from dualgap.algorithms import ADFBPD, BPD, DFBPD, AdaBPD, OptBPD
-from dualgap.algorithms.bpd import bpd_step
-from dualgap.algorithms.df_bpd import df_bpd_step
-from dualgap.schedules import bpd_steps, df_bpd_steps
+from dualgap.algorithms.primal_dual.bpd import bpd_step
+from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
+from dualgap.algorithms.primal_dual.schedules import bpd_steps, df_bpd_steps
 
 from .runs import PENALTIES, problem, states
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.algorithms._column_gradients import finish
+from dualgap.algorithms.second_order.column_gradients import finish
 from dualgap.designs import as_design
 from dualgap.designs.columns import DenseColumns, SparseColumns
 from dualgap.paths import _descent, _growing

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from dualgap import Problem
 from dualgap.adaptation import Curvature, Robust, Simple
 from dualgap.algorithms import ADFBPD, AGD, BPD, DFBPD, AdaBPD, OptBPD
-from dualgap.designs import _base, sparse
+from dualgap.designs import contract, sparse
 
 from .runs import PENALTIES, assert_same, data, states
 
@@ -68,7 +68,7 @@ def sparse_data(loss, d=6):
 def test_storage_does_not_matter(loss, algorithm, penalty, monkeypatch):
     A, b = sparse_data(loss)
     dense = states(algorithm, Problem(A, b, loss=loss, **penalty), ITERATIONS)
-    monkeypatch.setattr(_base, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(contract, "BLOCK_BYTES", 300)
     monkeypatch.setattr(sparse, "PIECE_NONZEROS", 25)
     for store in LAYOUTS:
         other = Problem(store(A), b, loss=loss, **penalty)

@@ -85,7 +85,7 @@ def test_a_block_of_one_row_is_the_plain_method():
     problem = dualgap.Problem(A, REAL, l2=0.05)
     plain, blocks = DFSPDC(), DFSPDC(batch=1)
     s, r = plain.start(problem, None, None).state, blocks.start(problem, None, None).state
-    from dualgap.algorithms._minibatch import visit_blocks
+    from dualgap.algorithms.primal_dual.minibatch import visit_blocks
 
     for _ in range(5):
         s = plain.step(problem, s)

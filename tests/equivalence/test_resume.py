@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dualgap import Problem, Status
-from dualgap.adaptation import Curvature, Robust, Simple, monitor
+from dualgap.adaptation import Curvature, Robust, Simple
 from dualgap.algorithms import ADFBPD, AGD, BPD, DFBPD, AdaBPD
+from dualgap.algorithms.primal_dual.adaptation import monitor
 from dualgap.feasible import repair_is_free
 from dualgap.losses import LOSSES
 

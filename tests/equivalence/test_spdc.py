@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from dualgap import Problem
 from dualgap.algorithms import DFSPDC, SPDC
-from dualgap.algorithms.spdc import power_tables
+from dualgap.algorithms.primal_dual.spdc import power_tables
 from dualgap.kernels import scalar
 from dualgap.kernels.spdc import spdc_csr, spdc_dense
 from dualgap.losses import LOSSES, Huber, SmoothedHinge, StrongLogistic

@@ -11,7 +11,8 @@ from sklearn.linear_model import ElasticNet, Lasso
 
 import dualgap
 from dualgap import Problem, Status
-from dualgap.algorithms import WorkingSet, _known_gram, _restricted
+from dualgap.algorithms import WorkingSet
+from dualgap.algorithms.second_order import known_gram, restricted
 from dualgap.losses import LOSSES
 
 from .test_resume import assert_same_state
@@ -43,7 +44,7 @@ WAYS = {
 def way(request, monkeypatch):
     """Each way to minimise the model, whatever the sizes would choose; and sets that grow."""
     for name, value in WAYS[request.param].items():
-        monkeypatch.setattr(_restricted, name, value)
+        monkeypatch.setattr(restricted, name, value)
     return request.param
 
 
@@ -179,7 +180,7 @@ def test_what_the_gap_rules_out_is_zero():
 @pytest.mark.parametrize("l2", [0.0, 1e-3])
 @pytest.mark.parametrize("first", [1, 64])
 def test_duplicate_zero_and_constant_columns(loss, l2, first, monkeypatch):
-    monkeypatch.setattr(_restricted, "FIRST", first)
+    monkeypatch.setattr(restricted, "FIRST", first)
     A, b = data(loss, d=8)
     n = len(b)
     A = np.column_stack((A, A, -A[:, :3], np.zeros(n), np.ones(n), 1e6 * A[:, 0]))
@@ -313,7 +314,7 @@ def stepwise(M, r, x, l1):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_one_factorisation_follows_all_changes_of_sign(seed):
-    from dualgap.algorithms._gram_descent import RIDGE, polish
+    from dualgap.algorithms.second_order.gram_descent import RIDGE, polish
 
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 25))
@@ -342,10 +343,10 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
 def small_sets(monkeypatch):
     """Few coordinates at a time, so that there are several sets."""
     for module, name, value in (
-        (_restricted, "FIRST", 2),
-        (_restricted, "ALL", 0),
-        (_known_gram, "FIRST", 3),
-        (_known_gram, "MANY", 2),
+        (restricted, "FIRST", 2),
+        (restricted, "ALL", 0),
+        (known_gram, "FIRST", 3),
+        (known_gram, "MANY", 2),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -365,7 +366,7 @@ def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
     assert whole.state.memory["whole"].shape == (problem.size, problem.size)
     assert 3 < whole.state.memory["set"].size < problem.size
     assert_kkt(problem, whole, atol=1e-6 * problem.l1)
-    monkeypatch.setattr(_known_gram, "CHEAP", 0.0)
+    monkeypatch.setattr(known_gram, "CHEAP", 0.0)
     _, parts = run()
     assert parts.state.memory["whole"] is None
     assert whole.x == pytest.approx(parts.x, abs=1e-6)
@@ -395,7 +396,7 @@ def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, mon
     A, b = data("squared")
     problem = Problem(sp.csr_array(A), b, fit_intercept=True, **PENALTIES[penalty])
     sizes, steps = [], []
-    descend, step = _known_gram.descend, WorkingSet.step
+    descend, step = known_gram.descend, WorkingSet.step
 
     def watched(H, *rest):
         sizes.append(len(H))
@@ -405,7 +406,7 @@ def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, mon
         steps.append(len(sizes))
         return step(self, problem, s)
 
-    monkeypatch.setattr(_known_gram, "descend", watched)
+    monkeypatch.setattr(known_gram, "descend", watched)
     monkeypatch.setattr(WorkingSet, "step", counted)
     result = solved(problem, tol=1e-9)
     assert len(sizes) > 2 * len(steps)
@@ -414,7 +415,7 @@ def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, mon
 
 
 def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets, monkeypatch):
-    monkeypatch.setattr(_known_gram, "SETS", 1)
+    monkeypatch.setattr(known_gram, "SETS", 1)
     A, b = data("squared")
     problem = Problem(sp.csr_array(A), b, l1=0.03, fit_intercept=True)
     straight = solved(problem)
@@ -429,11 +430,11 @@ def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets, monkeypatc
 
 def test_dense_and_large_data_have_no_whole():
     A, b = data("squared", n=30, d=200)
-    assert not _known_gram.is_cheap(Problem(A, b, l1=0.1))
-    assert not _known_gram.is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
-    assert _known_gram.is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
-    wide = sp.csr_array(np.ones((2, _restricted.GRAM_SIDE + 1)))
-    assert not _known_gram.is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
+    assert not known_gram.is_cheap(Problem(A, b, l1=0.1))
+    assert not known_gram.is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
+    assert known_gram.is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
+    wide = sp.csr_array(np.ones((2, restricted.GRAM_SIDE + 1)))
+    assert not known_gram.is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
 
 
 @pytest.mark.parametrize("storage", ["C", "csr"])

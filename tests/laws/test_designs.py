@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from dualgap.designs import DenseDesign, InterceptDesign, SparseDesign, _base, as_design, sparse
+from dualgap.designs import DenseDesign, InterceptDesign, SparseDesign, as_design, contract, sparse
 from dualgap.designs.columns import AllColumns, SparseColumns
 
 EPS = np.finfo(float).eps
@@ -106,7 +106,7 @@ each_top = pytest.mark.parametrize("intercept", [False, True], ids=["alone", "in
 def blocks(request, monkeypatch):
     """Also with blocks of three rows and pieces of five entries."""
     if request.param == "many blocks":
-        monkeypatch.setattr(_base, "BLOCK_BYTES", 3 * 8 * D)
+        monkeypatch.setattr(contract, "BLOCK_BYTES", 3 * 8 * D)
         monkeypatch.setattr(sparse, "PIECE_NONZEROS", 5)
 
 
@@ -382,7 +382,7 @@ def test_float32_beyond_real_blocks():
     """Data larger than BLOCK_BYTES and PIECE_NONZEROS, as they are."""
     rng = np.random.default_rng(3)
     A = rng.standard_normal((1500, 100)).astype(np.float32)
-    assert A.size * 8 > 2 * _base.BLOCK_BYTES and A.size > sparse.PIECE_NONZEROS
+    assert A.size * 8 > 2 * contract.BLOCK_BYTES and A.size > sparse.PIECE_NONZEROS
     x, r = rng.standard_normal(100), rng.standard_normal(1500)
     wide = A.astype(np.longdouble)
     for store in (np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array):
@@ -430,7 +430,7 @@ def test_building_a_design_copies_no_data(form):
 @pytest.mark.parametrize("stored", ["C float32", "F float32", "CSR float32", "CSC float32"])
 def test_float32_data_are_never_widened_as_a_whole(stored, monkeypatch):
     """What a product allocates, its result included, is far less than the data in float64."""
-    monkeypatch.setattr(_base, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(contract, "BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr(sparse, "PIECE_NONZEROS", 1 << 9)
     A, store = STORED[stored]
     design = as_design(store(np.tile(A, (10, 30))))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dualgap.losses import LOSSES, Huber, Logistic, SmoothedHinge, Squared, StrongLogistic
-from dualgap.losses._base import MarginLoss, RegressionLoss
+from dualgap.losses.contract import MarginLoss, RegressionLoss
 from dualgap.losses.logistic import solve_margin
 
 EPS = np.finfo(float).eps

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.algorithms import _class_blocks as blocks
-from dualgap.algorithms._curvature import curvature
+from dualgap.algorithms.second_order import class_blocks as blocks
+from dualgap.algorithms.second_order.curvature import curvature
 
 K = 4
 

@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap import factorised
-from dualgap.algorithms import Newton, _newton_system
+from dualgap.algorithms import Newton
+from dualgap.algorithms.second_order import newton_system
 from dualgap.designs import as_design
 
 RNG = np.random.default_rng(5)
@@ -139,8 +140,8 @@ def test_rows_that_hardly_count_are_left_out_of_a_factor():
 def narrow(monkeypatch):
     """Float32 copies of small data too, from the first product on."""
     monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
-    monkeypatch.setattr("dualgap.algorithms._newton_system.NARROW_AFTER", 0)
-    monkeypatch.setattr("dualgap.algorithms._newton_system.AT_ONCE", 0.0)
+    monkeypatch.setattr("dualgap.algorithms.second_order.newton_system.NARROW_AFTER", 0)
+    monkeypatch.setattr("dualgap.algorithms.second_order.newton_system.AT_ONCE", 0.0)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
@@ -304,7 +305,7 @@ def slow_problem(fit_intercept=False):
 def residuals(problem, monkeypatch):
     """|r|^2/(2 l2) after each product, of the iterates and of their mix."""
     seen = []
-    smooth = _newton_system.System._smooth
+    smooth = newton_system.System._smooth
 
     def look(self):
         smooth(self)
@@ -312,7 +313,7 @@ def residuals(problem, monkeypatch):
         seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.r, mix)])
 
     with monkeypatch.context() as patch:
-        patch.setattr(_newton_system.System, "_smooth", look)
+        patch.setattr(newton_system.System, "_smooth", look)
         result = problem.solve(algorithm="newton", tol=1e-10, max_passes=5000)
     assert result.status.converged
     return result, np.array(seen)
@@ -337,7 +338,7 @@ def test_the_mix_gives_the_dual_point(fit_intercept, no_factor, monkeypatch):
     result, seen = residuals(problem, monkeypatch)
     again = problem.certify(result.x, result.y, intercept=result.intercept)
     assert again.certified and again.relative_gap <= 1e-10
-    monkeypatch.setattr(_newton_system, "SMOOTH_FROM", 0.0)
+    monkeypatch.setattr(newton_system, "SMOOTH_FROM", 0.0)
     _, rough = residuals(problem, monkeypatch)
     assert not np.isfinite(rough[:, 1]).any()
     assert len(seen) < len(rough)

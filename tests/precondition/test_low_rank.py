@@ -67,7 +67,7 @@ def test_the_rotation_and_its_inverse(tail):
 @pytest.mark.parametrize("shape", [(30, 8), (8, 30)])
 @pytest.mark.parametrize("rank", [3, 50])
 def test_every_verb_is_that_of_the_formed_matrix(store, fit_intercept, shape, rank, monkeypatch):
-    monkeypatch.setattr("dualgap.designs._base.BLOCK_BYTES", 3 * 8 * shape[1])
+    monkeypatch.setattr("dualgap.designs.contract.BLOCK_BYTES", 3 * 8 * shape[1])
     rng = np.random.default_rng(0)
     (n, d), A = shape, rng.standard_normal(shape) + rng.standard_normal(shape[1])
     A[:, 2] = 0.0

@@ -183,7 +183,7 @@ def test_conditioning_is_gone():
 
 
 def test_a_row_comes_as_often_as_its_probability_says():
-    from dualgap.sampling import make_sampler
+    from dualgap.algorithms.primal_dual.sampling import make_sampler
 
     problem = case()
     sampler = make_sampler(problem, "balanced", 0)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap import Status, limits
-from dualgap.algorithms import _newton_system, _restricted
+from dualgap.algorithms.second_order import newton_system, restricted
 from dualgap.designs import DenseDesign
 from dualgap.designs import columns as of_columns
 from dualgap.designs.columns import DenseColumns, row_pieces
@@ -81,12 +81,12 @@ def counted(clock, b, **options):
 
 
 def by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(_newton_system, "AT_ONCE", 0.0)
-    monkeypatch.setattr(_newton_system.factorised, "cost", lambda *_, **__: math.inf)
+    monkeypatch.setattr(newton_system, "AT_ONCE", 0.0)
+    monkeypatch.setattr(newton_system.factorised, "cost", lambda *_, **__: math.inf)
 
 
 def by_columns(monkeypatch):
-    monkeypatch.setattr(_restricted, "may_form", lambda *_: False)
+    monkeypatch.setattr(restricted, "may_form", lambda *_: False)
     monkeypatch.setattr(of_columns, "PIECE", 0.0)
 
 

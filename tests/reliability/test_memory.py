@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap.algorithms import RANDOMISED
-from dualgap.designs import _base, sparse
+from dualgap.designs import contract, sparse
 
 VECTORS = 30
 """Vectors of n + d numbers that a run may hold at once."""
@@ -40,7 +40,7 @@ def peak(action):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_holds_a_few_vectors(name, layout, dtype, monkeypatch):
     """Float32 data are widened in pieces of fixed size, made small here."""
-    monkeypatch.setattr(_base, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(contract, "BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr(sparse, "PIECE_NONZEROS", 1 << 9)
     A, size = layout(dtype)
     n, d = A.shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap.schedules import Steps
+from dualgap.algorithms.primal_dual.schedules import Steps
 
 from .reference import long
 

@@ -68,7 +68,7 @@ def test_an_estimate_that_promises_too_much_is_taken_back(monkeypatch, share):
 
 
 def test_a_roll_back_returns_to_the_bound():
-    from dualgap.adaptation.monitor import watch_progress
+    from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
     from dualgap.state import replace
 
     problem, algorithm = Problem(A, SIGNS, **SHARED), ADFBPD()

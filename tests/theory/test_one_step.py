@@ -24,8 +24,8 @@ import pytest
 import scipy.linalg
 
 from dualgap.algorithms import BPD, DFBPD
-from dualgap.algorithms.bpd import bpd_step
-from dualgap.algorithms.df_bpd import df_bpd_step
+from dualgap.algorithms.primal_dual.bpd import bpd_step
+from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
 
 from .runs import iterations_until
 from .spectra import case

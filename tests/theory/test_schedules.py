@@ -1,4 +1,4 @@
-"""The parameters of `dualgap.schedules`, recomputed in the paper's letters.
+"""The parameters of `dualgap.algorithms.primal_dual.schedules`, recomputed in the paper's letters.
 
 The paper's f is (1/n) sum phi_i, with gamma_f = n gamma, delta_f = delta/n, L = |A| and
 mu = sqrt(lambda_min(A'A)); its dual variable is y/n, hence its dual step sigma_f = sigma/n
@@ -14,8 +14,13 @@ import pytest
 
 from dualgap import Problem
 from dualgap.algorithms import AGD, BPD, DFBPD, OptBPD
+from dualgap.algorithms.primal_dual.schedules import (
+    accelerate,
+    bpd_steps,
+    df_bpd_steps,
+    proved_factor,
+)
 from dualgap.losses import Logistic, Squared, StrongLogistic
-from dualgap.schedules import accelerate, bpd_steps, df_bpd_steps, proved_factor
 
 from .spectra import loss_with
 

@@ -6,22 +6,22 @@ import dataclasses
 from typing import Any
 
 from dualgap._names import lookup
-from dualgap.algorithms._base import Algorithm, Start
-from dualgap.algorithms._portfolio import choose
-from dualgap.algorithms.ada_bpd import ADFBPD, AdaBPD
-from dualgap.algorithms.ada_spdc import ADFSPDC, AdaSPDC
-from dualgap.algorithms.agd import AGD
-from dualgap.algorithms.bpd import BPD, OptBPD
-from dualgap.algorithms.df_bpd import DFBPD
-from dualgap.algorithms.df_spdc import DFSPDC, OptDFSPDC
-from dualgap.algorithms.katyusha import Katyusha
-from dualgap.algorithms.newton import Newton
-from dualgap.algorithms.prox_newton import ProxNewton
-from dualgap.algorithms.saga import SAGA
-from dualgap.algorithms.sdca import SDCA
-from dualgap.algorithms.spdc import SPDC, OptSPDC
-from dualgap.algorithms.svrg import SVRG
-from dualgap.algorithms.working_set import WorkingSet
+from dualgap.algorithms.baselines.agd import AGD
+from dualgap.algorithms.baselines.katyusha import Katyusha
+from dualgap.algorithms.baselines.saga import SAGA
+from dualgap.algorithms.baselines.sdca import SDCA
+from dualgap.algorithms.baselines.svrg import SVRG
+from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.portfolio import choose
+from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
+from dualgap.algorithms.primal_dual.ada_spdc import ADFSPDC, AdaSPDC
+from dualgap.algorithms.primal_dual.bpd import BPD, OptBPD
+from dualgap.algorithms.primal_dual.df_bpd import DFBPD
+from dualgap.algorithms.primal_dual.df_spdc import DFSPDC, OptDFSPDC
+from dualgap.algorithms.primal_dual.spdc import SPDC, OptSPDC
+from dualgap.algorithms.second_order.newton import Newton
+from dualgap.algorithms.second_order.prox_newton import ProxNewton
+from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)

@@ -19,7 +19,7 @@ from dualgap.cli.manners import to_json
 from dualgap.datasets import Dataset
 from dualgap.designs import as_design
 from dualgap.losses import LOSSES, Loss, Multinomial
-from dualgap.losses._base import MarginLoss
+from dualgap.losses.contract import MarginLoss
 
 FORMAT, VERSION = "dualgap model", 2
 READABLE = (1, VERSION)

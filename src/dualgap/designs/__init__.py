@@ -15,9 +15,9 @@ import scipy.sparse as sp
 
 from dualgap import _validation as check
 from dualgap._types import Data
-from dualgap.designs._base import Design, block_rows
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.columns import Columns
+from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.rotated import RotatedDesign

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Between, Design, Rows, block_rows
 from dualgap.designs.columns import Columns, DenseColumns, Room
+from dualgap.designs.contract import Between, Design, Rows, block_rows
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
 
 ROOM = 16

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
+from dualgap.designs.contract import Between, Design, Rows
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
 
 

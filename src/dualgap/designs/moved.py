@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Places
-from dualgap.designs._base import Design, block_rows
+from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.sparse import SparseDesign
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.limits import check
 
 LEAST_ENTRIES = 1 << 20

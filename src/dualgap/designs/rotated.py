@@ -15,8 +15,8 @@ import scipy.linalg
 
 from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Between, Design, Rows, block_rows
 from dualgap.designs.columns import Columns
+from dualgap.designs.contract import Between, Design, Rows, block_rows
 from dualgap.designs.dense import DenseDesign
 
 

@@ -14,8 +14,8 @@ import scipy.sparse as sp
 
 from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import Between, Design, Rows
 from dualgap.designs.columns import Columns
+from dualgap.designs.contract import Between, Design, Rows
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.sparse import SparseDesign
 

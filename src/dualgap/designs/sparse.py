@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Mask, Places
-from dualgap.designs._base import SMALL_SQUARE_ROOT, Design, Rows
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
+from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design, Rows
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from dualgap.adaptation import Robust
 from dualgap.algorithms import ALGORITHMS, Algorithm
-from dualgap.algorithms._randomised import Randomised
-from dualgap.algorithms.svrg import Snapshots
+from dualgap.algorithms.baselines.svrg import Snapshots
+from dualgap.algorithms.primal_dual.adaptation import Robust
+from dualgap.algorithms.primal_dual.randomised import Randomised
 
 DEFAULT, THEOREM = "default", "theorem"
 ORACLES = ("opt-bpd", "opt-spdc", "opt-df-spdc")

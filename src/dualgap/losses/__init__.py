@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dualgap._names import lookup
-from dualgap.losses._base import Loss, MarginLoss, RegressionLoss
+from dualgap.losses.contract import Loss, MarginLoss, RegressionLoss
 from dualgap.losses.hinges import SmoothedHinge, SquaredHinge
 from dualgap.losses.huber import Huber
 from dualgap.losses.logistic import Logistic, StrongLogistic

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.losses._base import MarginLoss
+from dualgap.losses.contract import MarginLoss
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.losses._base import RegressionLoss
+from dualgap.losses.contract import RegressionLoss
 
 
 @dataclass(frozen=True)

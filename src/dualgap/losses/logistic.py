@@ -11,7 +11,7 @@ from scipy.special import entr, expit, logit, xlog1py
 
 from dualgap import _validation as check
 from dualgap._types import Array, Mask
-from dualgap.losses._base import MarginLoss
+from dualgap.losses.contract import MarginLoss
 
 
 def solve_margin(k: Array, s: float, guess: Array | None = None) -> Array:

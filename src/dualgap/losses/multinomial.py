@@ -17,7 +17,7 @@ from scipy.special import xlog1py, xlogy
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.losses._base import Loss
+from dualgap.losses.contract import Loss
 
 EPS = float(np.finfo(float).eps)
 NEAR = 0.03

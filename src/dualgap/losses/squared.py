@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.losses._base import RegressionLoss
+from dualgap.losses.contract import RegressionLoss
 
 
 @dataclass(frozen=True)

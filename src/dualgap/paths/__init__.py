@@ -13,8 +13,8 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array, Data
-from dualgap.adaptation import Rule
 from dualgap.algorithms import Algorithm
+from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate
 from dualgap.losses import Loss
 from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
-from dualgap.algorithms._column_gradients import Inverse, finish
-from dualgap.algorithms._gram_descent import descend, largest_gain
-from dualgap.algorithms._restricted import ALL, may_form
+from dualgap.algorithms.second_order.column_gradients import Inverse, finish
+from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
+from dualgap.algorithms.second_order.restricted import ALL, may_form
 from dualgap.designs import Columns
 from dualgap.paths._growing import GrowingFactor
 from dualgap.paths._hessians import Hessian, Step, in_steps

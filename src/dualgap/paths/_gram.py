@@ -27,10 +27,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms._gram_descent import descend
-from dualgap.algorithms._restricted import GRAM_SIDE
+from dualgap.algorithms.second_order.gram_descent import descend
+from dualgap.algorithms.second_order.restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_pair
-from dualgap.designs._base import BLAS3_GAIN
+from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.factorised import symmetric_gram
 from dualgap.limits import passes_at_most
 from dualgap.paths._shifted import REDUCTION, Shifted

@@ -22,7 +22,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dualgap._types import Array, Mask, Places
-from dualgap.algorithms._column_gradients import Inverse
+from dualgap.algorithms.second_order.column_gradients import Inverse
 from dualgap.designs import Columns
 
 RIDGE = 1e-3

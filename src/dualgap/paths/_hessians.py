@@ -14,7 +14,7 @@ import numpy as np
 
 from dualgap import factorised
 from dualgap._types import Array
-from dualgap.designs._base import BLAS3_GAIN
+from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.paths._gram import CALLS, spared
 from dualgap.paths._krylov import Lanczos

@@ -22,9 +22,9 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.algorithms._batch import EPS
-from dualgap.algorithms._curvature import curvature, is_smooth
-from dualgap.algorithms._restricted import GRAM_SIDE
+from dualgap.algorithms.primal_dual.batch import EPS
+from dualgap.algorithms.second_order.curvature import curvature, is_smooth
+from dualgap.algorithms.second_order.restricted import GRAM_SIDE
 from dualgap.certificate import Certificate, certified_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import passes_at_most

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dualgap import factorised
 from dualgap._names import lookup
 from dualgap.algorithms import Algorithm, Newton
-from dualgap.preconditioners._base import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.preconditioners.diagonal import Diagonal
 from dualgap.preconditioners.low_rank import LowRank
 from dualgap.preconditioners.orthonormal import Orthonormal, may_ask

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dualgap.adaptation import known_curvature
-from dualgap.adaptation._base import observed_gap
 from dualgap.algorithms import Algorithm
-from dualgap.algorithms._batch import with_dual
-from dualgap.algorithms.ada_spdc import AdaSPDC
-from dualgap.preconditioners._base import Change
+from dualgap.algorithms.primal_dual.ada_spdc import AdaSPDC
+from dualgap.algorithms.primal_dual.adaptation import known_curvature
+from dualgap.algorithms.primal_dual.adaptation.rule import observed_gap
+from dualgap.algorithms.primal_dual.batch import with_dual
+from dualgap.preconditioners.contract import Change
 from dualgap.preconditioners.whiten import ANCHORS, KEPT
 from dualgap.problem import Problem
 from dualgap.state import State

@@ -15,7 +15,7 @@ import numpy as np
 from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import ScaledDesign
-from dualgap.preconditioners._base import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.problem import Problem
 
 

@@ -24,12 +24,12 @@ import scipy.linalg
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm
-from dualgap.algorithms._randomised import Randomised
+from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.designs import RotatedDesign
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
-from dualgap.preconditioners._base import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
 from dualgap.problem import Problem
 

@@ -35,9 +35,9 @@ from dualgap._types import Array, Places
 from dualgap.algorithms import Algorithm, Newton, ProxNewton, WorkingSet
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import DenseDesign, Design
-from dualgap.designs._base import block_rows
+from dualgap.designs.contract import block_rows
 from dualgap.limits import check
-from dualgap.preconditioners._base import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.preconditioners.units import Moved, Units
 from dualgap.problem import Problem
 from dualgap.state import State

@@ -27,8 +27,8 @@ from dualgap import _validation as check
 from dualgap._arrays import per_row, precise_dot
 from dualgap._types import Array
 from dualgap.designs.moved import SPREAD, middle_and_spread, moved
-from dualgap.losses._base import RegressionLoss
-from dualgap.preconditioners._base import Change, Preconditioner
+from dualgap.losses.contract import RegressionLoss
+from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.problem import Problem
 
 LARGEST = float(np.finfo(float).max)

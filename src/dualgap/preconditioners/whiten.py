@@ -30,11 +30,11 @@ import scipy.linalg
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.adaptation import Curvature
 from dualgap.algorithms import Algorithm, with_options
+from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
-from dualgap.designs._base import block_rows
-from dualgap.preconditioners._base import Change, Preconditioner
+from dualgap.designs.contract import block_rows
+from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State
 

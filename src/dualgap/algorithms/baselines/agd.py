@@ -1,0 +1,86 @@
+"""Primal AG: Nesterov's accelerated proximal gradient method, the paper's batch baseline.
+
+Lf = Lam/gamma, s = sqrt(m/(Lf + lambda)), m = lambda + delta M (M = 0 unless mu is given).
+
+    1.  y  <- phi'(A x~)
+    2.  x+ <- prox_{g/Lf}(x~ - A'Qy/Lf)
+    3.  x~ <- x+ + beta (x+ - x),   beta = (1 - s)/(1 + s)
+
+P(x_t) - P* <= (1 - s)^t (P(x_0) - P* + (lambda/2)|x_0 - x*|^2). Where m = 0: beta = t/(t + 3) and
+an error of O(1/t^2). y, the gradient at x~, is the dual point.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dualgap import _validation as check
+from dualgap._types import Array
+from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
+from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
+from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.problem import Problem
+from dualgap.state import State, replace
+
+NO_STRONG_CONVEXITY = "No strong convexity is known (l2 = 0): running the O(1/t^2) momentum."
+
+
+@dataclass(frozen=True)
+class AGD(Algorithm):
+    """Accelerated proximal gradient descent.
+
+    Parameters
+    ----------
+    mu : float, optional
+        The paper's mu of the data, or a lower bound; 0 by default, as in the paper.
+    schedule : "theorem", optional
+        Use a certified upper bound on L instead of a watched estimate.
+    """
+
+    mu: float | None = None
+    schedule: str | None = None
+
+    name: ClassVar[str] = "agd"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """tau = 1/Lf; theta is the momentum beta; there is no dual step."""
+        Lf = Lam / problem.loss.gamma
+        lam = problem.regularizer.strong_convexity
+        s = math.sqrt(min((lam + Delta) / (Lf + lam), 1.0))
+        if s == 0.0:
+            return Steps(1.0 / Lf, math.nan, 0.0, accelerating=True)
+        return Steps(1.0 / Lf, math.nan, (1.0 - s) / (1.0 + s), rate=1.0 - s)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first iteration (y0 plays no part)."""
+        mu = check.strong_convexity(self.mu)
+        Delta = data_strong_convexity(problem.loss, problem.n, mu)
+        constants = problem.constants
+        Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate
+        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta)
+        notes = [NO_STRONG_CONVEXITY] if state.steps.accelerating else []
+        return Start(replace(state, xt=state.x), notes)
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One iteration."""
+        assert s.xt is not None
+        tau, beta = s.steps.tau, s.steps.theta
+        # line 1
+        phi, y = problem.mean_loss_grad(s.zt)
+        # line 2
+        u = problem.adjoint(y)
+        x = problem.regularizer.prox(s.xt - tau * u, tau)
+        z = problem.predict(x)
+        # line 3, for x and in the image of A
+        if s.steps.accelerating:
+            beta = s.t / (s.t + 3.0)
+        new = replace(
+            s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, z=z, u=u,
+            xt=x + beta * (x - s.x), zt=z + beta * (z - s.z),
+            steps=replace(s.steps, theta=beta), primal=problem.primal(x, z),
+        )  # fmt: skip
+        conj = None if problem.loss.is_quadratic else conjugate_at(problem, s.zt, y, phi)
+        return watch_Lam(self, problem, s, with_dual(problem, new, conj))

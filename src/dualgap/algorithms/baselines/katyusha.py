@@ -1,0 +1,116 @@
+"""Katyusha (Allen-Zhu 2017), with Option II: the accelerated randomised baseline.
+
+The paper's x, y, z are xi, eta, zeta here, all primal points; x is its snapshot x~.
+Lc = R^2/gamma, N = 2n (``check_every`` passes), tau2 = 1/2, tau1 = min(sqrt(N lambda/(3 Lc)), 1/2),
+alpha = 1/(3 tau1 Lc). Start zeta = eta = x. For each outer loop, from the snapshot x:
+
+    1.  y <- phi'(A x),  u <- A'Qy                              the full gradient
+    2.  for j = 0, ..., N - 1: pick k with probability p_k,
+            xi   <- tau1 zeta + tau2 x + (1 - tau1 - tau2) eta
+            zeta <- prox_{alpha g}(zeta - alpha (u + (q_k/p_k)(phi_k'(a_k'xi) - y_k) a_k))
+            eta  <- tau1 zeta + tau2 x + (1 - tau1 - tau2) eta
+    3.  x <- the mean of the N points eta with weights (1 + alpha lambda)^j
+
+eta is the paper's Option II, xi + tau1 (zeta_new - zeta_old): the one that needs one prox a step
+(Option I has a second one, prox_{g/(3 Lc)}; without regulariser the two are the same).
+
+lambda = 0 (no l2, or an intercept): the paper's variant for that case, tau1 = 2/(s + 4) in outer
+loop s = 0, 1, ..., alpha = 1/(3 tau1 Lc), equal weights; the error is O(1/s^2).
+
+An outer loop is three passes; line 1 gives P(x) and a dual point, so the check is free. The point
+reported is the snapshot, not its combination with the last eta that the paper returns at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.algorithms.baselines.svrg import Snapshots
+from dualgap.algorithms.contract import Start
+from dualgap.algorithms.primal_dual.randomised import sparse_lines
+from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.problem import Problem
+from dualgap.state import State, replace
+
+TAU2 = 0.5
+
+NO_STRONG_CONVEXITY = (
+    "No strong convexity is known (l2 = 0, or an intercept): running the O(1/t^2) variant."
+)
+
+
+@dataclass(frozen=True)
+class Katyusha(Snapshots):
+    """Katyusha; parameters as in `Snapshots`. In the trace tau is alpha and theta is tau1."""
+
+    name: ClassVar[str] = "katyusha"
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """(alpha, -, tau1) of the first outer loop."""
+        Lc = Lam / problem.loss.gamma
+        lam = problem.regularizer.strong_convexity
+        tau1 = min(math.sqrt(self.check_every * problem.n * (lam / (3.0 * Lc))), 0.5)
+        if tau1 == 0.0:
+            return self.without_strong_convexity(Lc, 0)
+        return Steps(1.0 / (3.0 * tau1 * Lc), math.nan, tau1)
+
+    def without_strong_convexity(self, Lc: float, t: int) -> Steps:
+        """(alpha, -, tau1) of outer loop t where lambda = 0."""
+        tau1 = 2.0 / (t + 4.0)
+        return Steps(1.0 / (3.0 * tau1 * Lc), math.nan, tau1, accelerating=True)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first outer loop."""
+        state = super().start(problem, x0, y0).state
+        state = replace(state, xt=state.x, memory={"eta": state.x})
+        return Start(state, [NO_STRONG_CONVEXITY] if state.steps.accelerating else [])
+
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Lines 2 and 3 over the stream."""
+        from dualgap.kernels.katyusha import katyusha_csr, katyusha_dense, tables
+
+        ratio = self.sampler(problem).ratio
+        alpha, tau1 = s.steps.tau, s.steps.theta
+        # The weights are divided by the last one, which leaves keep^(N-1-j).
+        lam = 0.0 if s.steps.accelerating else problem.regularizer.strong_convexity
+        keep = 1.0 / (1.0 + alpha * lam)
+        assert s.xt is not None
+        zeta, eta, total = s.xt.copy(), s.memory["eta"].copy(), np.zeros(problem.size)
+        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+        g, loss, d = problem.regularizer, problem.loss, problem.d
+        rows = problem.design.rows()
+        if rows.dense is not None:
+            shrink = 1.0 / (1.0 + alpha * g.l2)
+            katyusha_dense(
+                rows.dense, rows.constant, problem.b, offset, stream, ratio,
+                s.x, zeta, eta, total, s.u, s.y, alpha, tau1, TAU2, keep,
+                g.l1, g.has_l1, shrink, loss.code, loss.parameter,
+            )  # fmt: skip
+        else:
+            l2, number = np.unique(g.l2[:d], return_inverse=True)
+            lines = sparse_lines(d, zeta, eta, total, s.x, s.u, width=8)
+            lines[: g.l1.size, 6] = g.l1
+            lines[:d, 7] = number
+            maps = tables(l2, stream.size, alpha, tau1, TAU2, keep)
+            katyusha_csr(
+                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
+                ratio, lines, s.y, alpha, tau1, TAU2, keep, l2, maps, loss.code, loss.parameter,
+            )  # fmt: skip
+            zeta, eta, total = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
+        if stream.size == 0:  # the mean of no points
+            return s
+        weights = float(np.sum(keep ** np.arange(stream.size)))
+        return replace(s, x=total / weights, xt=zeta, memory={**s.memory, "eta": eta})
+
+    def step(self, problem: Problem, s: State) -> State:
+        """One outer loop: lines 2 and 3, and line 1 of the next."""
+        new = super().step(problem, s)
+        if not s.steps.accelerating:
+            return new
+        return replace(new, steps=self.without_strong_convexity(s.Lam / problem.loss.gamma, new.t))

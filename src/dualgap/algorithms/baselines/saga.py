@@ -1,0 +1,96 @@
+"""SAGA (Defazio, Bach & Lacoste-Julien 2014), proximal: a randomised baseline.
+
+y_i is phi_i' at the margin of row i when it was last visited; u = A'Qy. Lc = R^2/gamma,
+tau = 1/(3 Lc). For t = 0, 1, 2, ...
+
+    1.  pick k with probability p_k
+    2.  y_k+ <- phi_k'(a_k'x)
+    3.  x+   <- prox_{tau g}(x - tau (u + (q_k/p_k)(y_k+ - y_k) a_k))
+    4.  u    <- u + q_k (y_k+ - y_k) a_k
+
+The table of gradients that SAGA keeps is y, a dual point: D(y) comes for free. It is Algorithm 7
+with sigma = infinity and theta = 0. R^2 = max |a_i|^2 q_i/p_i bounds the row functions
+(q_i/p_i) phi_i, whose mean under p is the data term, so the step holds for any weights and
+probabilities. It asks for no strong convexity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.algorithms.contract import Start
+from dualgap.algorithms.primal_dual.randomised import (
+    Randomised,
+    distinct_rows,
+    passes_and_check,
+    randomised_start,
+    sparse_lines,
+)
+from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.primal_dual.spdc import power_tables, visit_vectors
+from dualgap.problem import Problem
+from dualgap.state import State, replace
+
+
+@dataclass(frozen=True)
+class SAGA(Randomised):
+    """Proximal SAGA with step 1/(3 Lc).
+
+    Parameters
+    ----------
+    sampling, seed, check_every
+        See `Randomised`.
+    """
+
+    name: ClassVar[str] = "saga"
+    serves_vectors: ClassVar[bool] = True
+
+    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+        """tau = 1/(3 Lc); there is no dual step and no extrapolation."""
+        return Steps(problem.loss.gamma / (3.0 * Lam), math.nan, 0.0)
+
+    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+        """The state before the first pass; the table may start from any y0."""
+        return Start(randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False))
+
+    def step(self, problem: Problem, s: State) -> State:
+        """A few passes and a check."""
+        return passes_and_check(self, problem, s)
+
+    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+        """Lines 2-4 for each row of the stream."""
+        if problem.outputs is not None:
+            return visit_vectors(self, problem, s, stream)
+        from dualgap.kernels.saga import saga_csr, saga_dense
+
+        sampler = self.sampler(problem)
+        tau = s.steps.tau
+        x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
+        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
+        g, loss, d = problem.regularizer, problem.loss, problem.d
+        rows = problem.design.rows()
+        if rows.dense is not None:
+            shrink = 1.0 / (1.0 + tau * g.l2)
+            saga_dense(
+                rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
+                x, u, y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
+            )  # fmt: skip
+        else:
+            lines = sparse_lines(d, x, u)
+            l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
+            l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
+            C, H = power_tables(tau, g.l2[:d], stream.size)
+            few = distinct_rows(problem, sampler)
+            saga_csr(
+                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few],
+                stream, problem.q[:few], sampler.ratio[:few], lines, y, tau, l1, l2, C, H,
+                loss.code, loss.parameter,
+            )  # fmt: skip
+            x, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(2))
+        return replace(s, x=x, y=y, u=u)

@@ -1,0 +1,64 @@
+"""What ``algorithm="auto"`` runs: a short rule on what is known before any work.
+
+- An option of the primal-dual methods is given (adapt, mu, schedule): `ada-bpd`, or `adf-bpd` where
+  the dual prox has no formula.
+- l1 > 0: `working-set`, because the solution is sparse; with several predictions a row
+  `prox-newton`.
+- No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss, and a factorisation would
+  cost many passes: `sdca`; a few passes are enough. The same on few and long dense rows with
+  R^2/(gamma l2) <= n/3.
+- No l1 otherwise: `newton`, which takes care of the conditioning.
+
+No choice reads a clock, so a run can be repeated bit for bit. Newton switches in flight, from
+conjugate gradients to a factorisation, when that is the cheaper way by then.
+"""
+
+from __future__ import annotations
+
+from dualgap import factorised
+from dualgap.algorithms.baselines.sdca import SDCA
+from dualgap.algorithms.contract import Algorithm
+from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
+from dualgap.algorithms.second_order.newton import Newton
+from dualgap.algorithms.second_order.prox_newton import ProxNewton
+from dualgap.algorithms.second_order.working_set import WorkingSet
+from dualgap.problem import Problem
+
+MANY_ROWS = 1000
+"""With fewer, everything is over in milliseconds and compiled kernels have no time to pay."""
+
+
+LONG = 4
+"""Rows are long with this many times as many columns as rows;"""
+LARGE = 100_000
+"""and kernels pay from so many entries on."""
+DEAR = 10.0
+"""Passes: below this price of a factorisation Newton is as quick as any."""
+
+
+def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
+    """The algorithm and the reason; ``with_steps``: options of primal-dual steps are given."""
+    loss, g = problem.loss, problem.regularizer
+    if with_steps:
+        by_formula = loss.has_dual_prox and not loss.prox_is_iterative
+        return (AdaBPD() if by_formula else ADFBPD()), "its options were given"
+    if g.has_l1:
+        if loss.is_vector:
+            return ProxNewton(), "the regulariser has an l1 part, and rows have several predictions"
+        return WorkingSet(), "the regulariser has an l1 part"
+    ascent = not (loss.is_vector or loss.is_quadratic) and loss.code >= 0 and loss.has_dual_prox
+    if ascent and g.strong_convexity > 0.0:
+        most = _condition_for_ascent(problem)
+        kappa = problem.constants.R.value**2 / (loss.gamma * g.strong_convexity) if most else 0.0
+        if most and kappa <= most:
+            return SDCA(), f"the condition number {kappa:.2g} is below {most:.3g}"
+    return Newton(), "no l1 part, and Newton steps need no scaling"
+
+
+def _condition_for_ascent(problem: Problem) -> float:
+    """The largest R^2/(gamma l2) with which `sdca` is taken; 0: with none."""
+    n, d = problem.n, problem.d
+    if n >= MANY_ROWS and factorised.cost(problem.design, problem.regularizer.l2) > DEAR:
+        return float(n)
+    long = not problem.base.is_sparse and LONG * n <= d and problem.base.nonzeros >= LARGE
+    return n / 3.0 if long else 0.0

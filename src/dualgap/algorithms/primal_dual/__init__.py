@@ -1,0 +1,1 @@
+"""The paper's algorithms, with their schedules, adaptation, monitor and sampling."""

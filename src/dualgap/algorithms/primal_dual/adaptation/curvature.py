@@ -1,0 +1,75 @@
+"""The curvature rule (ours): the strong convexity that the data offer where the iterates move.
+
+Every T iterations, with dx = x - x_then, dz = A dx, ds = phi'(A x) - phi'(A x_then):
+
+    c = (sum_i q_i ds_i dz_i + sum_j l2_j dx_j^2)/|dx|^2 - lambda
+    Delta <- sqrt(Delta c)
+
+After a while dx lies along the slowest directions, and c is the strong convexity there. It takes
+no product with A (z is carried), no duality gap, no delta and no mu, so it serves losses with
+delta = 0 and problems without regulariser. c is a secant value: an estimate, never a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dualgap._arrays import dot
+from dualgap._types import Array
+from dualgap.algorithms.primal_dual.adaptation.rule import Rule
+from dualgap.problem import Problem
+from dualgap.state import State
+
+
+def place(problem: Problem, x: Array, z: Array) -> Mapping[str, Any]:
+    """What the rule remembers of a point: x, A x and phi'(A x)."""
+    return {"x_then": x, "z_then": z, "slope_then": problem.loss.grad(z, problem.b)}
+
+
+@dataclass(frozen=True)
+class Curvature(Rule):
+    """The curvature rule.
+
+    Parameters
+    ----------
+    period : int
+        T, in passes.
+    start : float, optional
+        First estimate of delta mu^2/n; see `default_start`.
+    """
+
+    period: int = 4
+    start: float | None = None
+
+    name: ClassVar[str] = "curvature"
+    theta_one: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        self._check()
+
+    def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
+        """The first point."""
+        return place(problem, s.x, s.z)
+
+    def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
+        """Move halfway, on a log scale, to the curvature seen since the last time."""
+        here = place(problem, s.x, s.z)
+        dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
+        moved = dot(dx, dx)
+        smoothness = s.Lam / problem.loss.gamma
+        if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
+            return min(2.0 * s.Delta, max(smoothness, s.Delta)), here
+        if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
+            return s.Delta, here
+        ds = here["slope_then"] - s.memory["slope_then"]
+        l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
+        c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
+        c -= problem.regularizer.strong_convexity
+        c = min(max(c, 1e-10 * smoothness), smoothness)
+        return math.sqrt(s.Delta) * math.sqrt(c), here

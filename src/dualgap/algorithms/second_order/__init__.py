@@ -1,0 +1,1 @@
+"""Newton's methods, which go beyond the paper."""

@@ -1,0 +1,129 @@
+"""H for `prox_newton`: without its ties between classes, one matrix for each class, and whole.
+
+    H = A' diag(q (diag(p) - pp' + m/gamma)) A, p = softmax(z) of each row, and of its diagonal
+    G_k = A' diag(q (p_k (1 - p_k) + m/gamma)) A,   k = 1, ..., K
+
+They know how columns are correlated, and 2 diag(p_k (1 - p_k)) >= diag(p) - pp', so that 2 G is
+an upper bound of H at hand. With one prediction a row G is H.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from dualgap._types import Array, Mask
+from dualgap.algorithms.second_order.gram_descent import largest_gain
+from dualgap.designs.columns import PIECE
+from dualgap.designs.contract import BLAS3_GAIN
+from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
+from dualgap.limits import current
+from dualgap.problem import Problem
+
+LARGEST_SIDE = 1024
+"""Of a block."""
+LARGEST = 2**25
+"""Entries of all blocks (256 MB)."""
+LARGEST_WHOLE = 2048
+"""The same of H."""
+EXACT = 1e-4
+"""Share of the largest gain of one coordinate that is left when a class is done."""
+LEAST_SWEEPS = 3
+"""Of coordinate descent."""
+
+
+def price(problem: Problem) -> float:
+    """What the blocks cost, in passes."""
+    design = problem.design
+    d = design.shape[1]
+    if d > LARGEST_SIDE or d * math.prod(problem.shape) > LARGEST:
+        return np.inf
+    work = design.gram_multiplications(True) + d**3 / 3.0 / BLAS3_GAIN
+    return float(work / (2.0 * design.nonzeros))
+
+
+def whole_price(problem: Problem) -> float:
+    """What all of H costs, K (K + 1)/2 blocks, in passes."""
+    side = math.prod(problem.shape)
+    K = side // problem.shape[0]
+    return 0.5 * (K + 1) * price(problem) if side <= LARGEST_WHOLE else np.inf
+
+
+def class_blocks(problem: Problem, hess: Array, damping: float) -> Array:
+    """G, of shape (K, d, d); ``hess`` is what `curvature` gives."""
+    least = damping / problem.loss.gamma
+    diagonals = hess[:, None] if hess.ndim == 1 else hess * (1.0 - hess)
+    return np.stack([symmetric_gram(problem.design, problem.q * (w + least)) for w in diagonals.T])
+
+
+def whole_hessian(problem: Problem, hess: Array, damping: float) -> Array:
+    """H with its ties, of side d K, class by class."""
+    n, d = problem.design.shape
+    p = hess.reshape(n, -1)
+    K = p.shape[1]
+    H = np.empty((K, d, K, d))
+    for k in range(K):
+        for other in range(k):
+            tie = -symmetric_gram(problem.design, problem.q * p[:, k] * p[:, other])
+            H[k, :, other] = H[other, :, k] = tie
+    for k, G in enumerate(class_blocks(problem, hess, damping)):
+        H[k, :, k] = G
+    return H.reshape(K * d, K * d)
+
+
+def inverse_on(G: Array, l2: Array, free: Mask) -> Callable[[Array], Array]:
+    """The map r -> (G_k + l2)_FF^(-1) r_F, class by class, over the coordinates that are free."""
+    places = [np.flatnonzero(column) for column in free.reshape(len(free), -1).T]
+    factors = []
+    for at, block, ridge in zip(places, G, _columns(l2), strict=True):
+        M = block[np.ix_(at, at)]
+        M.flat[:: at.size + 1] += ridge[at]
+        factors.append(cholesky(M) if at.size else None)
+
+    def solve(r: Array) -> Array:
+        out = np.zeros_like(r)
+        columns, into = r.reshape(len(r), -1), out.reshape(len(r), -1)
+        for k, (at, factor) in enumerate(zip(places, factors, strict=True)):
+            if factor is not None:
+                into[at, k] = cholesky_solve(factor, columns[at, k])
+        return out
+
+    return solve
+
+
+def descent(
+    G: Array, share: float, u: Array, x: Array, l1: Array, l2: Array, most: float
+) -> tuple[Array, float]:
+    """A t with less u'(t - x) + (share/2)(t - x)'G(t - x) + g(t) than x, and the multiplications.
+
+    Class by class, by coordinate descent: the minimiser but for `EXACT`, unless that takes more
+    than ``most`` multiplications.
+    """
+    from dualgap.kernels.coordinate import gram_sweeps
+
+    out, work = np.empty_like(x), 0.0
+    sweeps = max(LEAST_SWEEPS, int(most / G.size))
+    parts = zip(G, *map(_columns, (u, x, l1, l2, out)), strict=True)
+    for part, slope, start, *strengths, into in parts:
+        block = part if share == 1.0 else share * part
+        limits, ridge = map(np.ascontiguousarray, strengths)
+        goal = EXACT * largest_gain(block.diagonal(), slope, start, limits, ridge)
+        t = start.copy()
+        gradient, done, left = slope.copy(), 0, np.inf
+        piece = max(1, int(PIECE // block.size))
+        while done < sweeps and left > goal:
+            some = min(piece, sweeps - done)
+            count, left = gram_sweeps(block, gradient, t, limits, ridge, some, goal)
+            done += count
+            if current().ends(count * block.size):
+                break
+        into[:] = t
+        work += done * block.size
+    return out, work
+
+
+def _columns(x: Array) -> Array:
+    """One row for each class: a view."""
+    return x.reshape(len(x), -1).T

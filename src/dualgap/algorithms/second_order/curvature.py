@@ -1,0 +1,64 @@
+"""phi'' for Newton's methods: at a point, as a map, and how far to raise it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.designs.contract import Between
+from dualgap.problem import Problem
+
+LEAST_DAMPING = 1e-8
+"""Of m over the mean of phi'', where m is not 0."""
+MOST_RISE = 1e3
+"""Of m from one system to the next."""
+
+
+def curvature(problem: Problem, z: Array, slope: Array) -> Array:
+    """phi''(z), from z and phi'(z); with several predictions what it is made of, softmax(z)."""
+    if not problem.loss.is_vector:
+        return problem.loss.hess_beside(z, problem.b, slope)
+    p = slope.copy()  # the gradient of the multinomial loss is softmax(z) less e_b
+    p[np.arange(problem.n), problem.b.astype(np.intp)] += 1.0
+    return p
+
+
+def mean_curvature(problem: Problem, hess: Array) -> float:
+    """The mean of phi''(z), of its diagonal if it is a matrix."""
+    return problem.mean(hess if hess.ndim == 1 else (hess * (1.0 - hess)).mean(axis=1))
+
+
+def curvature_map(problem: Problem, hess: Array, damping: float) -> Between:
+    """The map D -> (phi''(z) + m/gamma) D, row by row; ``hess`` is what `curvature` gives."""
+    least = damping / problem.loss.gamma
+    if hess.ndim == 1:
+        weights = hess + least
+        return lambda at, D: weights[at] * D
+
+    def apply(at: slice, D: Array) -> Array:
+        pd = hess[at] * D
+        return np.asarray(pd - hess[at] * pd.sum(axis=1)[:, None] + least * D)
+
+    return apply
+
+
+def is_smooth(problem: Problem) -> bool:
+    """Whether phi'' is continuous."""
+    loss = problem.loss
+    return loss.is_quadratic or loss.is_self_concordant or loss.is_vector or loss.delta > 0.0
+
+
+def next_damping(
+    problem: Problem, damping: float, gain: float, t: float, fallen: float, level: float
+) -> float:
+    """The share m of 1/gamma for the next system: P fell at t, where the model gains ``gain``."""
+    least = LEAST_DAMPING * max(level * problem.loss.gamma, LEAST_DAMPING)
+    if not gain > 0.0:  # flat: nothing to solve with
+        t = 0.0
+    if t < 1.0:
+        return float(min(max(damping, least) / max(t, 1.0 / MOST_RISE), 1.0))
+    if fallen < 0.25 * gain:
+        return damping
+    if damping > least:
+        return 0.1 * damping
+    return 0.0 if is_smooth(problem) else least

@@ -1,0 +1,85 @@
+"""One step of `working_set` where H = A'QA of all coordinates is known.
+
+The squared loss, and small sparse data: H costs less there than finding a way round it. P is a
+quadratic in H, so set follows set with no product with A between them,
+
+    u <- u + H (x_new - x)
+
+The last set is one that hardly grew, or has everything; if it is not large it is solved to
+rounding. What comes to matter after it waits for the next step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap._types import Array, Places
+from dualgap.algorithms.second_order.gram_descent import descend
+from dualgap.algorithms.second_order.restricted import (
+    ENOUGH,
+    EXACT,
+    GRAM_SIDE,
+    SMALL_SIDE,
+    gains,
+    working_set,
+)
+from dualgap.factorised import weighted_gram
+from dualgap.limits import current
+from dualgap.problem import Problem
+
+FIRST = 128
+"""New coordinates in a working set, at least; at most as many as the support has."""
+CHEAP = 1e6
+"""Multiplications for H that take less time than looking for a way round it."""
+MANY = 64
+"""Coordinates that want to move, so that H is formed for them."""
+LOOSE = 1e-5
+"""What is left of the first gain while sets grow, and on large ones."""
+SETTLED = 0.1
+"""Of a set: what the next may have more and count as the last."""
+SETS = 10
+"""In one step, at most."""
+
+
+def is_cheap(problem: Problem) -> bool:
+    """Whether H costs next to nothing, and will not change."""
+    design = problem.design
+    if not (problem.loss.is_quadratic and design.is_sparse and problem.size <= GRAM_SIDE):
+        return False
+    return design.gram_multiplications(True) <= CHEAP
+
+
+def known_gram(problem: Problem, x: Array, u: Array) -> Array | None:
+    """H in the lower triangle, if it is cheap and many coordinates want to move."""
+    if not is_cheap(problem) or np.count_nonzero(gains(problem, x, u)) <= MANY:
+        return None
+    return weighted_gram(problem.design, problem.q)
+
+
+def minimise(
+    problem: Problem, H: Array, x: Array, u: Array, before: Places
+) -> tuple[Array, Places]:
+    """From x with the gradient u of the mean loss: a better x, and the last set."""
+    from dualgap.kernels.gram import add_symmetric_product, symmetric_part
+
+    l1, l2 = problem.regularizer.l1, problem.regularizer.l2
+    x, u, at, first = x.copy(), u.copy(), before, 0.0
+    for _ in range(SETS):
+        gain = gains(problem, x, u)
+        first = max(first, float(gain.max()))
+        known, at = at.size, working_set(problem, x, gain, at, FIRST)
+        if at.size == 0:
+            break
+        gain[at] = 0.0
+        last = at.size - known <= SETTLED * known or at.size == x.size
+        goal = first * (EXACT if last and at.size <= SMALL_SIDE else LOOSE)
+        part = np.empty((at.size, at.size))
+        symmetric_part(H, at, part)
+        here = x[at]
+        goal = max(goal, ENOUGH * float(gain.max()))
+        new, _ = descend(part, u[at], here, l1[at], l2[at], goal)
+        x[at] = new
+        if last or current().cut:
+            break
+        add_symmetric_product(H, at, new - here, u)
+    return x, at

@@ -1,0 +1,480 @@
+"""Line 2 of Newton's method: H d = -g by preconditioned conjugate gradients.
+
+A system is picked up where the last step of the driver left it, and its iterates do not depend on
+where that was. The products are made with a float32 copy of the data where there is one; then A d
+and what is left of the system are looked at with the data themselves before anything rests on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualgap import factorised
+from dualgap._arrays import dot, per_row
+from dualgap._types import Array
+from dualgap.algorithms.second_order.curvature import curvature_map
+from dualgap.designs.intercept import InterceptDesign
+from dualgap.limits import current
+from dualgap.problem import Problem
+from dualgap.state import State
+
+CHUNK = 25
+"""Products with H in one step of the driver, at most."""
+STALLED = 0.5
+"""Nash and Sofer's test: the model gains less than this share of its mean gain so far."""
+FORCING = 0.25
+"""And |r|^2, in the preconditioner's norm, has fallen to this share."""
+SOLVED = 1e-3
+"""Or to this."""
+FAR = 1e3
+"""Times tol: with a gain of that, no thought is given to the dual point."""
+ROUGH = 1e-4
+"""What counts as tol there, if it is larger."""
+NEGLIGIBLE = 0.1
+"""Share of the trace of the data's part of H that rows left out may carry."""
+WORTH_IT = 0.6
+"""Rows are left out if fewer than this share of them are left."""
+AT_ONCE = 5.0
+"""A factorisation that costs no more passes than this is made without waiting."""
+NEAR = 3e-2
+"""Of P: a last gain from which on the factor of the last system will do."""
+NARROW_AFTER = 1
+"""Products in a run before the float32 copy is made, which costs about as much."""
+NARROW_PRICE = 0.5
+"""Of a Gram matrix made of it."""
+TOO_NARROW = 12
+"""Products with a factor of the float32 copy before it is made again from the data."""
+SMOOTH_FROM = 30.0
+"""Times what is asked: a residual from which on the dual point is smoothed."""
+FLAT = 1e-15
+"""Curvature along a direction over that of its coordinates one by one: below this, rounding."""
+NOTHING = 1e-19
+"""Of P: a predicted gain below this is none."""
+
+
+class Smoothed(NamedTuple):
+    """A mix of the answers so far, with A d and what is left of the system there."""
+
+    d: Array
+    Ad: Array
+    left: Array
+
+
+class System:
+    """H d = -g at the point of a state.
+
+    Attributes
+    ----------
+    d, Ad : array
+        The answer so far.
+    left : array or None
+        r = -g - H d; None if nobody has looked.
+    gain : float
+        What d gains, by the quadratic model.
+    solved : bool
+    passes : float
+        What `iterate` has cost.
+    """
+
+    def __init__(self, problem: Problem, s: State, tol: float) -> None:
+        self.problem, self.s, self.tol = problem, s, tol
+        kept: Mapping[str, Any] = s.memory.get("system") or {}
+        self.damping = float(s.memory["damping"])
+        self.rows = kept["rows"] if kept else _rows_that_count(problem, s)
+        self.d = kept.get("d", np.zeros_like(s.x))
+        self.Ad = kept.get("Ad", np.zeros_like(s.z))
+        self.r = kept.get("r", -s.memory["grad"])
+        self.p, self.rho, self.rho0 = kept.get("p"), kept.get("rho", 0.0), kept.get("rho0", 0.0)
+        self.gain, self.count = kept.get("gain", 0.0), kept.get("count", 0)
+        self.base = kept.get("base", (s.x, s.z, s.primal))
+        self.factorised_at = kept.get("factorised_at")
+        """The count at which H was factorised here; None: a factor of another H, or none."""
+        self.seen = kept.get("seen", math.inf)
+        """|r|^2 at the last look."""
+        self.beside: Array | None = kept.get("beside")
+        self.smoothed: Smoothed | None = kept.get("smoothed")
+        self.factor: Any = s.memory.get("factor")
+        self.spent, self.products = float(s.memory["spent"]), s.memory["products"]
+        self.may_narrow = bool(s.memory.get("may_narrow", True))
+        self.left: Array | None = None
+        self.passes, self.solved = 0.0, False
+        self.l2 = strengths(problem)
+        # Of tol, for |r|^2/(2 l2): all that the gap has, where phi'' does not change.
+        self.slack = 0.9 if problem.loss.is_quadratic else 0.2
+
+    def memory(self) -> dict[str, Any]:
+        """What the state keeps of it."""
+        system = None if self.solved else {
+            "rows": self.rows, "d": self.d, "Ad": self.Ad, "r": self.r, "p": self.p,
+            "rho": self.rho, "rho0": self.rho0, "gain": self.gain, "count": self.count,
+            "base": self.base, "factorised_at": self.factorised_at, "seen": self.seen,
+            "beside": self.beside, "smoothed": self.smoothed,
+        }  # fmt: skip
+        return {
+            **self.s.memory, "spent": self.spent, "factor": self.factor, "system": system,
+            "products": self.products, "may_narrow": self.may_narrow,
+        }  # fmt: skip
+
+    def iterate(self) -> None:
+        """Conjugate gradients, until solved or for CHUNK products."""
+        problem = self.problem
+        share, product = self._hessian()
+        self._consider_factorising()
+        Ap = None
+        if self.p is None:
+            Ap = self._point()
+            self.rho0 = self.rho0 or self.rho
+        # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
+        # for D, which divides by it.)
+        nothing = 0.0 if problem.regularizer.has_l2 else NOTHING * problem.scale(self.base[2])
+        if not self.rho > nothing:
+            self.solved = True
+        elif self._is_newton_step():
+            self._take(Ap)
+            return
+        self.left = self.r
+        most = min(CHUNK - self.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
+        done, rough = 0, False
+        if not self.solved:  # the state that this began at keeps its own
+            assert self.p is not None
+            self.d, self.Ad, self.r = self.d.copy(), self.Ad.copy(), self.r.copy()
+            self.p = self.p.copy()
+            if self.smoothed is not None:
+                self.smoothed = Smoothed(*(part.copy() for part in self.smoothed))
+        limits = current()
+        while not self.solved and done < most and not (done and limits.time_is_up):
+            assert self.p is not None
+            if self._narrows():
+                rough, self.smoothed = True, None
+                Ap, Hp = self._narrow_product(self.p)
+            else:
+                Ap, Hp = product(self.p)
+            Hp += self.l2 * self.p
+            self._pay(share)
+            self.products += 1
+            done += 1
+            curvature = dot(self.p, Hp)
+            if not curvature > FLAT * dot(self.units * self.p, self.p):
+                self.solved = True  # a flat direction, or the end of precision
+                self.may_narrow = self.may_narrow and not rough
+                break
+            a = self.rho / curvature
+            self.d += a * self.p
+            if self.rows is None:
+                self.Ad += a * Ap
+            self.r -= a * Hp
+            gained = 0.5 * a * self.rho
+            self.gain += gained
+            self.count += 1
+            search = self._precondition(self.r)
+            rho = dot(self.r, search)
+            if not rough:
+                self._smooth()
+            self.solved = self._enough(gained, rho, 0.5 * self.slack if rough else self.slack)
+            self.p *= rho / self.rho
+            self.p += search
+            self.rho = rho
+            if not self.solved and self._consider_factorising():
+                self._point()
+        self.left = self.r
+        if self.rows is not None:
+            if self.solved:
+                self._look_at_step()
+        elif rough:
+            self._look(product)
+
+    # ---- products ----
+
+    def _hessian(self) -> tuple[float, Callable[[Array], tuple[Array, Array]]]:
+        """The share of the rows in H, and the map p -> A p, A'Q phi'' A p."""
+        problem, design = self.problem, self.problem.design
+        if problem.loss.is_vector:
+            apply, q = curvature_map(problem, self.s.memory["hess"], self.damping), problem.q
+            return 1.0, lambda p: design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))
+        w = self.weights
+        if self.rows is None:
+            return 1.0, lambda p: design.weighted_sweep(p, w)
+        some, w = design.take(self.rows), w[self.rows]
+        share = some.shape[0] / problem.n
+        self.passes += share
+        return share, lambda p: some.weighted_sweep(p, w)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The diagonal of Q (phi'' + m/gamma)."""
+        problem = self.problem
+        least = self.damping / problem.loss.gamma
+        return np.asarray(problem.q * (self.s.memory["hess"] + least))
+
+    def _narrows(self) -> bool:
+        """Whether the next product is made with the float32 copy."""
+        if not self.may_narrow or self.rows is not None or self.products < NARROW_AFTER:
+            return False
+        return not self.problem.loss.is_vector and self.problem.constants.narrow is not None
+
+    def _narrow_product(self, p: Array) -> tuple[Array, Array]:
+        narrow = self.problem.constants.narrow
+        assert narrow is not None
+        return narrow.weighted_sweep(p, self.weights)
+
+    def _pay(self, passes: float) -> None:
+        self.passes += passes
+        self.spent += passes
+
+    # ---- preconditioning ----
+
+    def _consider_factorising(self) -> bool:
+        """Factorise H here if conjugate gradients have cost as much by now."""
+        problem = self.problem
+        if problem.loss.is_vector:
+            return False
+        at, narrow = self.factorised_at, None
+        if at is not None:  # again, if the float32 copy has not been good enough
+            if self.factor.is_exact or not self.factor.is_narrow or self.count < at + TOO_NARROW:
+                return False
+            self.may_narrow = False
+        elif self.factor is not None and problem.loss.is_quadratic:  # it is H's already
+            return False
+        l2 = problem.regularizer.l2
+        outer, price = None if self.factor is None else self.factor.outer, self._price
+        at_once = AT_ONCE * (2.0 if problem.loss.is_quadratic else 1.0)  # for it is the last
+        if self.factor is not None and self._is_near():
+            at_once = 0.0
+        if price > AT_ONCE and self.may_narrow and factorised.by_columns(problem.design):
+            if self.products >= NARROW_AFTER:
+                narrow = problem.constants.narrow
+                price *= NARROW_PRICE if narrow is not None else 1.0
+        if self.spent < price and price > at_once and at is None:
+            return False
+        norms, w = None, self.weights
+        if factorised.by_columns(problem.design) and not problem.constants.is_uneven:
+            count = np.count_nonzero(w >= factorised.LITTLE * w.mean())
+            norms = problem.constants.row_norms_sq if count < problem.n else None
+        self.factor = factorised.HessianFactor(
+            problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
+        )
+        self.factorised_at, self.spent = self.count, 0.0
+        self.smoothed = None  # what comes now is better than any mix with what was
+        self.passes += 1.0
+        return True
+
+    def _is_near(self) -> bool:
+        """Whether H has hardly changed since the last system."""
+        return bool(self.s.memory.get("gain", math.inf) <= NEAR * self.s.primal)
+
+    @cached_property
+    def _price(self) -> float:
+        """Of a factorisation, in passes."""
+        known = self.factor is not None and self.factor.outer is not None
+        problem = self.problem
+        return factorised.cost(problem.design, problem.regularizer.l2, outer_known=known)
+
+    def _point(self) -> Array | None:
+        """The first direction p, or the first after a change of preconditioner; A p if known."""
+        problem, s, step = self.problem, self.s, None
+        if self.factorised_at == self.count == 0:
+            z = s.z if problem.offset is None else s.z - problem.offset
+            step = self.factor.newton_step(self.r, problem.q * s.memory["slope"], s.x, z)
+        if step is None:
+            self.p = self._precondition(self.r)
+        else:
+            self.p = step[0]
+            self._pay(0.5)
+        self.rho = dot(self.r, self.p)
+        return None if step is None else step[1]
+
+    def _precondition(self, r: Array) -> Array:
+        if self.factor is not None:
+            self._pay(self.factor.passes)
+            return np.asarray(self.factor.solve(r))
+        if self.border is None:
+            return self._diagonal(r)
+        # In variables in which H has no off-diagonal entries beside the intercept.
+        beside, corner = self.border
+        last = r[-1] / corner
+        out = self._diagonal(r - last * beside)
+        out[-1] = 0.0  # but for rounding it is
+        out[-1] = last - dot(beside, out) / corner
+        return out
+
+    def _diagonal(self, r: Array) -> Array:
+        # The diagonal serves where columns come in units of their own. With columns of one unit
+        # (words, pixels) it would blow up the rare ones; beside an intercept, which is in units of
+        # its own, they get its mean.
+        if self.problem.constants.is_uneven:
+            return np.asarray(r / self.units)
+        return r if self.border is None else r / float(self.units[:-1].mean())
+
+    @cached_property
+    def border(self) -> tuple[Array, float] | None:
+        """The column of H that belongs to the intercept and its last entry, where there is one.
+
+        All predictions feel the intercept, so that its column is long: conjugate gradients, which
+        would take long over it, see what is left of H when the intercept is at its best.
+        """
+        problem = self.problem
+        design = problem.design
+        if not isinstance(design, InterceptDesign) or problem.loss.is_vector:
+            return None
+        if self.rows is not None:
+            return None
+        if self.beside is None:
+            self.beside = design.rmatvec(design.scale * self.weights)
+            self._pay(0.5)
+        corner = float(self.beside[-1])
+        return (self.beside, corner) if corner > 0.0 else None
+
+    @cached_property
+    def units(self) -> Array:
+        """The diagonal of H, or near it: phi'' is replaced by its mean."""
+        squares = self.problem.column_norms**2
+        squares = squares if self.s.x.ndim == 1 else squares[:, None]
+        level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)
+        diagonal = squares * level + self.l2
+        return np.where(diagonal > 0.0, diagonal, 1.0)
+
+    # ---- when to end ----
+
+    def _is_newton_step(self) -> bool:
+        """Whether the first direction is H^(-1) r already, and what is left of r does not matter.
+
+        Near the end it does: the dual point is made of it.
+        """
+        if self.count or self.factorised_at is None or self.problem.loss.is_quadratic:
+            return False
+        target = min(self.tol, ROUGH) * self.problem.scale(self.base[2])
+        return bool(self.factor.is_exact and self.rho > FAR * target)
+
+    def _take(self, Ap: Array | None) -> None:
+        """The first direction as the answer."""
+        assert self.p is not None
+        self.d, self.gain, self.solved = self.p, 0.5 * self.rho, True
+        if Ap is None:
+            self._look_at_step()
+        else:
+            self.Ad = Ap
+
+    def _is_last(self) -> bool:
+        """Whether d is wanted for the dual point that comes with it, too."""
+        if self.problem.loss.is_quadratic:
+            return True
+        return self.rows is None and self.gain <= self._target()
+
+    def _target(self) -> float:
+        return self.tol * self.problem.scale(self.base[2] - self.gain)
+
+    def _enough(self, gained: float, rho: float, slack: float) -> bool:
+        """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
+        if not rho > 1e-26 * self.rho0 or self.count >= self.r.size + CHUNK:
+            return True
+        if self._is_last():
+            return self._gives_dual(rho, slack)
+        stalled = gained * self.count <= STALLED * self.gain and rho <= FORCING * self.rho0
+        return bool(stalled or rho <= SOLVED * self.rho0)
+
+    def _gives_dual(self, rho: float, slack: float) -> bool:
+        """Whether the gap at the dual point, which has |r|^2/(2 l2) in it, is within tol."""
+        r = self.r if self.smoothed is None else self.smoothed.left
+        left = 0.5 * dot(self.inverse * r, r)
+        if self.problem.free_intercept_only:  # y is shifted until r is 0 there
+            left += float(np.sum(r[-1] ** 2 / self.units[-1]))
+        elif self.problem.regularizer.strong_convexity == 0.0:
+            left = max(left, rho)
+        # At the end of float64's range P says little of x any more, but r does.
+        least = min(1e-2, 1e10 * self.tol)
+        return bool(left <= slack * self._target() and rho <= least * self.rho0)
+
+    @property
+    def dual_end(self) -> Smoothed:
+        """The d that the dual point is made of, for squared loss."""
+        assert self.left is not None  # it is carried along
+        return self.smoothed or Smoothed(self.d, self.Ad, self.left)
+
+    def _smooth(self) -> None:
+        """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least.
+
+        The d of conjugate gradients have the lowest P, but their residuals go up and down. On the
+        line to the next one the best point is known (Schoenauer; Zhou and Walker, 1994), and the
+        squared residuals of the mix are the harmonic sum of all since it began, so that the last
+        few are all that counts.
+        """
+        if self.factor is not None or not self.problem.loss.is_quadratic:
+            return
+        if self.smoothed is None:
+            if self._gives_dual(self.rho, SMOOTH_FROM * self.slack):
+                self.smoothed = Smoothed(self.d.copy(), self.Ad.copy(), self.r.copy())
+            return
+        mix = self.smoothed
+        way = self.r - mix.left
+        length = dot(self.inverse * way, way)
+        share = -dot(self.inverse * mix.left, way) / length if length > 0.0 else 1.0
+        share = min(max(share, 0.0), 1.0)
+        mix.left[:] += share * way
+        mix.d[:] += share * (self.d - mix.d)
+        mix.Ad[:] += share * (self.Ad - mix.Ad)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """1/l2, or 0."""
+        l2 = self.problem.regularizer.l2
+        return np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
+
+    # ---- after rough products ----
+
+    def _look_at_step(self) -> None:
+        self.Ad, self.left = self.problem.design.matvec(self.d), None
+        self._pay(0.5)
+
+    def _look(self, product: Callable[[Array], tuple[Array, Array]]) -> None:
+        """A d and what is left, from the data themselves, if d is to be used now."""
+        if not self.problem.loss.is_quadratic:
+            if not self.solved:
+                return
+            if not self._is_last():
+                self._look_at_step()
+                return
+        self.Ad, Hd = product(self.d)
+        self.passes += 1.0
+        self.left = -self.s.memory["grad"] - Hd - self.l2 * self.d
+        if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
+            return
+        self.spent += 1.0
+        self.r = self.left
+        search = self._precondition(self.r)
+        self.rho = dot(self.r, search)
+        self.solved = self._gives_dual(self.rho, self.slack)
+        self.solved = self.solved or self.count >= self.r.size + CHUNK
+        self.p = search
+        if not self.solved and self.rho > 0.1 * self.seen:
+            self.may_narrow = False
+        self.seen = self.rho
+
+
+def _rows_that_count(problem: Problem, s: State) -> Any:
+    """Which rows H is summed over: None for all."""
+    if problem.loss.is_vector or problem.loss.is_quadratic or "gain" not in s.memory:
+        return None
+    if s.memory["gain"] <= 1e-3 * s.primal:  # near the end H is wanted whole
+        return None
+    if s.memory["factor"] is not None or problem.constants.is_uneven:  # a row's length says nothing
+        return None
+    damping = float(s.memory["damping"]) / problem.loss.gamma
+    share = problem.q * (s.memory["hess"] + damping) * problem.constants.row_norms_sq
+    order = np.argsort(share)
+    dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
+    if problem.n - dropped > WORTH_IT * problem.n:
+        return None
+    rows = np.ones(problem.n, dtype=bool)
+    rows[order[:dropped]] = False
+    return rows
+
+
+def strengths(problem: Problem) -> Any:
+    """l2 of every coordinate, as one number where it is the same."""
+    common = problem.regularizer.common_l2
+    return problem.regularizer.l2 if common is None else common

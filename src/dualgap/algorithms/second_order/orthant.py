@@ -1,0 +1,122 @@
+"""Lines 2 to 4 of `prox_newton`: Newton steps within the orthant of the present signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dualgap._arrays import dot, per_row
+from dualgap._types import Array, Mask
+from dualgap.algorithms.second_order import class_blocks as blocks
+from dualgap.algorithms.second_order.curvature import curvature_map
+from dualgap.limits import check, current
+from dualgap.problem import Problem
+from dualgap.state import State
+
+FORCING = 1e-3
+"""The residual of line 3, squared and in the norm of its preconditioner, falls to this share."""
+ENTERS = 0.7
+"""A coordinate at 0 is let in if it promises this share of what the best one does,"""
+GROWTH = 0.3
+"""and at most so many, as a share of those that are not 0."""
+MOST_PRODUCTS = 100
+"""With H, for one system."""
+
+
+class Orthant:
+    """The orthant of line 2: P is smooth on it."""
+
+    def __init__(self, problem: Problem, s: State) -> None:
+        self.problem, self.s = problem, s
+        g = problem.regularizer
+        self.l1, self.l2 = np.broadcast_to(g.l1, s.x.shape), g.l2
+        self.grad = s.u + self.l2 * s.x
+        diagonal = per_row(problem.column_norms**2, s.x) * s.memory["level"] + self.l2
+        self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
+        # What a step of the one coordinate alone would gain, as a square root.
+        lures = np.maximum(np.abs(self.grad) - self.l1, 0.0) / np.sqrt(self.diagonal)
+        lures = np.where(s.x == 0.0, lures, 0.0)
+        enter = (lures > 0.0) & (lures >= _threshold(lures, s.x))
+        inward = np.where(enter, -np.sign(self.grad), 0.0)
+        self.signs = np.where(s.x != 0.0, np.sign(s.x), inward)
+        self.free: Mask = (self.signs != 0.0) | (self.l1 == 0.0)
+        self.slope = np.where(self.free, self.grad + self.l1 * self.signs, 0.0)
+        self.precondition: Callable[[Array], Array] = lambda r: np.asarray(r / self.diagonal)
+        if s.memory["blocks"] is not None:
+            l2 = np.broadcast_to(self.l2, s.x.shape)
+            self.precondition = blocks.inverse_on(s.memory["blocks"], l2, self.free)
+
+    def newton_direction(self) -> tuple[Array, float, float]:
+        """Line 3: d, what the model gains by it, and the products it took."""
+        design, q = self.problem.design, self.problem.q
+        apply = curvature_map(self.problem, self.s.memory["hess"], self.s.memory["damping"])
+        d, r = np.zeros_like(self.slope), -self.slope
+        p = self.precondition(r)
+        rho = first = dot(r, p)
+        gain, count, limits = 0.0, 0, current()
+        one = 2.0 * design.nonzeros * (1 if d.ndim == 1 else d.shape[1])
+        while rho > FORCING * first and count < MOST_PRODUCTS and not limits.ends(one):
+            Hp = design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))[1]
+            Hp = np.where(self.free, Hp + self.l2 * p, 0.0)
+            count += 1
+            bend = dot(p, Hp)
+            if not bend > 0.0:  # a flat direction, or the end of precision
+                break
+            a = rho / bend
+            d, r = d + a * p, r - a * Hp
+            gain += 0.5 * a * rho
+            search = self.precondition(r)
+            rho, before = dot(r, search), rho
+            p = search + (rho / before) * p
+        if d.ndim == 2:  # what moves all classes alike and is not penalised is nothing but rounding
+            d -= np.where((self.l1 == 0.0) & (self.l2 == 0.0), d.mean(axis=1, keepdims=True), 0.0)
+        return d, gain, float(count)
+
+    def search(self, d: Array) -> tuple[float, Array, Array, float, int, float]:
+        """Line 4: t (0 if none will do), x+, A x+, P there, products it took, the first zero."""
+        s, problem = self.s, self.problem
+        crossing = (self.l1 > 0.0) & (s.x * (s.x + d) < 0.0)
+        first = float(np.min(-s.x[crossing] / d[crossing], initial=1.0))
+        ladder = [1.0, 0.5, 0.25, *(min(first, 0.25) * 0.25**k for k in range(4))]
+        for tried, t in enumerate(ladder, start=1):
+            check()
+            x = s.x + t * d
+            x = np.where((self.l1 > 0.0) & (np.sign(x) != self.signs), 0.0, x)
+            if t == first:  # to 0, whatever the rounding
+                x[crossing & (np.abs(x) <= 1e-15 * np.abs(s.x))] = 0.0
+            z = problem.predict(x)
+            primal = problem.primal(x, z)
+            promised = dot(self.slope, x - s.x)
+            if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal) and promised <= 0.0:
+                return t, x, z, primal, tried, first
+        return 0.0, s.x, s.z, s.primal, len(ladder), first
+
+    def gradient_step(self, bound: float) -> tuple[Array, Array, float, float, int]:
+        """x+ = prox of g in the metric L diag(H), with an L that majorises."""
+        s, problem, tried = self.s, self.problem, 0
+        L = max(0.5 * bound, 1e-3)
+        metric = self.diagonal
+        while True:
+            check()
+            v = s.x - self.grad / (L * metric)
+            x = np.sign(v) * np.maximum(np.abs(v) - self.l1 / (L * metric), 0.0)
+            z = problem.predict(x)
+            primal = problem.primal(x, z)
+            tried += 1
+            dx = x - s.x
+            model = dot(self.grad, dx) + 0.5 * L * dot(metric * dx, dx)
+            model += float(np.sum(self.l1 * (np.abs(x) - np.abs(s.x))))
+            if primal <= s.primal + model + 1e-14 * abs(s.primal):
+                return x, z, primal, L, tried
+            if L > 1e12:  # the end of precision
+                return s.x, s.z, s.primal, bound, tried
+            L *= 2.0
+
+
+def _threshold(lures: Array, x: Array) -> float:
+    """What a coordinate at 0 must promise to be let in: columns that are alike come in turn."""
+    most = max(1, int(GROWTH * np.count_nonzero(x)))
+    ranked = np.sort(lures, axis=None)
+    last = float(ranked[-most]) if most < ranked.size else 0.0
+    return max(ENTERS * float(ranked[-1]), last)

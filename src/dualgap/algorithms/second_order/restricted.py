@@ -1,0 +1,323 @@
+"""One step of `working_set`: the choice of S, and P minimised over x_S."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dualgap._arrays import within
+from dualgap._types import Array, Places
+from dualgap.algorithms.primal_dual.batch import EPS
+from dualgap.algorithms.second_order.column_gradients import finish
+from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
+from dualgap.designs import Columns
+from dualgap.designs.columns import DenseColumns
+from dualgap.limits import check, current
+from dualgap.problem import Problem
+from dualgap.state import State
+
+FIRST = 64
+"""New coordinates in a working set, at least; at most as many as the support has."""
+ALL = 128
+"""Of so few coordinates all are in the set, if a quarter is wanted."""
+NEGLIGIBLE = 1e-4
+"""Coordinates that gain less than this, relative to the best, can wait."""
+GRAM_SIDE = 2000
+"""Largest side of an H that is formed (32 MB);"""
+NEWTON_SIDE = 1.5
+"""times this where the loss is not quadratic: descent by columns would be due at every step."""
+CHEAP_GRAM = 8.0
+"""An H that costs no more than this many sweeps is formed without asking."""
+WORTH_KEEPING = 0.3
+"""A step with an old H must reduce the steps of the coordinates to this; else H is formed anew."""
+ENOUGH = 1e-2
+"""Coordinates of the set may be left with this part of what the best one outside gains."""
+ENOUGH_BY_COLUMNS = 1e-1
+"""The same where a sweep costs as much as the columns it reads."""
+SMALL_SIDE = 500
+"""An H that is always formed, if that is cheap;"""
+EXACT = 1e-12
+"""and this is left of what coordinates gain, where the loss is quadratic."""
+FACTOR_PRICE = 1000.0
+"""Operations of a factorisation, side^3, for each entry of the columns: more are too many."""
+AIM = 0.3
+"""Of the gap that is asked for: what sweeps over the columns aim at."""
+MOST_SWEEPS = 5.0
+"""Sweeps over the columns in one Newton step, where no H is to be formed;"""
+SETTLED = 0.2
+"""with no more changes of sign than this, per coordinate, conjugate gradients go on from there."""
+NEWTON_STEPS = 10
+"""Newton steps on one working set, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A Gram matrix H = A_S' diag(w) A_S that goes on to the next step."""
+
+    at: Places
+    w: Array
+    H: Array
+
+
+def gains(problem: Problem, x: Array, u: Array) -> Array:
+    """(c_j + l2_j) step_j^2 for the step of each coordinate alone, c_j = |a_j|_Q^2/gamma."""
+    g = problem.regularizer
+    c = problem.column_norms**2 / problem.loss.gamma
+    curvature = c + g.l2
+    v = c * x - u
+    v -= within(v, g.l1)
+    new = np.divide(v, curvature, out=np.where(g.l1 > 0, 0.0, x), where=curvature > 0)
+    step = new - x
+    # A column of zeros lowers P by l1 |x|, with no curvature to measure a step by.
+    return np.where(curvature > 0, curvature * step * step, g.l1 * np.abs(step))
+
+
+def working_set(problem: Problem, x: Array, gain: Array, before: Places, first: int) -> Places:
+    """The last set and the support, and as many again of those outside that gain most."""
+    chosen = x != 0
+    # At first as many as coordinate descent visits in about the time of one product.
+    typical = problem.design.nonzeros // (16 * problem.n)
+    few = max(first, typical, int(chosen.sum()))
+    chosen[before] = True
+    outside = np.where(chosen, 0.0, gain)
+    worthwhile = np.flatnonzero(outside > NEGLIGIBLE * float(gain.max()))
+    if worthwhile.size > few:
+        order = np.argsort(-outside[worthwhile], kind="stable")
+        worthwhile = worthwhile[order[:few]]
+    chosen[worthwhile] = True
+    if not problem.design.is_sparse:  # new ones last: their columns are put behind the others
+        chosen[before] = False
+        return np.concatenate((before, np.flatnonzero(chosen)))
+    if 4 * np.count_nonzero(chosen) >= x.size <= ALL:
+        return np.arange(x.size)  # which need not be gathered
+    return np.flatnonzero(chosen)
+
+
+class Restricted:
+    """P over the coordinates of a working set."""
+
+    def __init__(self, problem: Problem, s: State, tol: float) -> None:
+        self.problem = problem
+        gap = s.primal - s.dual
+        self.needed = AIM * tol * problem.scale(s.primal) / gap if gap > 0.0 else 0.0
+        """Share of what its coordinates gain now that may be left, for the gap asked for."""
+        u = s.memory["gradient"]
+        gain = gains(problem, s.x, u)
+        self.touched = 0.0
+        """Entries of the data touched, where a product with A and one with A' count once each."""
+        self.at = at = working_set(problem, s.x, gain, s.memory["set"], FIRST)
+        inside = np.zeros(problem.size, dtype=bool)
+        inside[at] = True
+        self.outside = float(np.max(gain, where=~inside, initial=0.0))
+        self.complete = self.outside <= NEGLIGIBLE * float(gain.max())
+        """Nothing outside is worth a place now."""
+        self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
+        self.y: Array = s.memory["slope"]
+        self.model: Model | None = s.memory["model"]
+        self.sweeps: float = s.memory["sweeps"]
+        self.floor: float = s.memory["floor"]
+        self.stale: bool = s.memory.get("stale", False)
+        self.last: float = s.memory.get("last", math.inf)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """A_S, gathered."""
+        return self.problem.columns(self.at)
+
+    def predictions(self) -> Array:
+        """A_S x_S + offset."""
+        z = self.columns.matvec(self.x)
+        return z if self.problem.offset is None else z + self.problem.offset
+
+    def remembered(self) -> dict[str, Any]:
+        """What the next step needs to know."""
+        return {
+            "set": self.at,
+            "model": self.model,
+            "sweeps": self.sweeps,
+            "floor": self.floor,
+            "stale": self.stale,
+            "last": self.last,
+        }
+
+    def run(self) -> None:
+        """Newton steps while they cost less than the product with A' that follows."""
+        budget = 0.5 * self.problem.design.nonzeros
+        for _ in range(NEWTON_STEPS):
+            moved = self._newton_step()
+            if not moved or self.problem.loss.is_quadratic or self.touched > budget:
+                break
+            if current().cut:
+                break
+            self.u = self.columns.rmatvec(self.problem.q * self.y)
+            self.touched += 0.5 * self.columns.nonzeros
+            if self._own_gain(self._curvature()) <= ENOUGH * self.outside:
+                break
+
+    def _curvature(self) -> Array:
+        norms = self.problem.column_norms[self.at]
+        return np.asarray(norms * norms / self.problem.loss.gamma)
+
+    def _own_gain(self, h: Array) -> float:
+        """The largest (h_j + l2_j) step_j^2 on the set."""
+        return largest_gain(h, self.u, self.x, self.l1, self.l2)
+
+    # ---- one step ----
+
+    def _newton_step(self) -> bool:
+        problem, loss = self.problem, self.problem.loss
+        if self.at.size == 0:
+            return False
+        quadratic = loss.is_quadratic
+        if quadratic:
+            w = problem.q
+        else:
+            hess = loss.hess_beside(self.z, problem.b, self.y)
+            w = problem.q * np.maximum(hess, self.floor / loss.gamma)
+        start = self._own_gain(self._curvature())
+        if start > WORTH_KEEPING**2 * self.last:
+            self.stale = True
+        self.last = start
+        if may_form(problem, self.columns) and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+            fresh = self._update_model(w)
+            x = self._by_gram(1e-6 if quadratic else 1e-4)
+        else:
+            fresh, self.model = True, None
+            x = self._by_columns(w, min(max(1e-2, self.needed), 0.2))
+        step = x - self.x
+        if not step.any():
+            self.stale = not fresh
+            return not fresh
+        if quadratic:  # the model is P
+            self.x = x
+            return True
+        return self._line_search(x, step, fresh)
+
+    def _line_search(self, x: Array, step: Array, fresh: bool) -> bool:
+        """Shorten the step until P falls enough; the floor under phi'' follows its success."""
+        problem = self.problem
+        dz = self.columns.matvec(step)
+        self.touched += 0.5 * self.columns.nonzeros
+        g = self._penalty
+        slope = float(self.u @ step) + g(x) - g(self.x)
+        loss_now = self.primal - g(self.x)
+        alpha = 1.0
+        for _ in range(30):
+            check()
+            trial = self.x + alpha * step if alpha < 1.0 else x
+            z = self.z + alpha * dz
+            phi, y = problem.mean_loss_grad(z)
+            change = phi - loss_now + g(trial) - g(self.x)
+            if change <= 1e-3 * alpha * slope + 2.0 * EPS * self.primal:
+                self.x, self.z, self.y = trial, z, y
+                self.primal += change
+                self.stale = alpha < 1.0
+                if fresh:
+                    self.floor = self.floor * (0.25 if alpha == 1.0 else 4.0)
+                    self.floor = min(max(self.floor, 1e-6), 1.0)
+                return True
+            alpha *= 0.5
+        if fresh:
+            self.floor = min(16.0 * self.floor, 1.0)
+        self.stale = True
+        return not fresh
+
+    def _penalty(self, x: Array) -> float:
+        return float(self.l1 @ np.abs(x) + 0.5 * (self.l2 @ (x * x)))
+
+    # ---- the model by its Gram matrix ----
+
+    def _gram_cost(self) -> float:
+        """What it takes to bring H up to date, in sweeps over the columns."""
+        cost = self.columns.gram_sweeps
+        if self.model is not None and self._may_grow():
+            cost *= 1.0 - (self.model.at.size / self.at.size) ** 2
+        return cost
+
+    def _may_grow(self) -> bool:
+        """The weights of the known H still do."""
+        return self.problem.loss.is_quadratic or not self.stale
+
+    def _update_model(self, w: Array) -> bool:
+        """Form H, or let the known one grow; whether it is that of the present weights."""
+        columns, known = self.columns, self.model
+        quadratic = self.problem.loss.is_quadratic
+        if known is not None and self._may_grow():
+            if np.array_equal(known.at, columns.at):
+                return quadratic
+            if isinstance(columns, DenseColumns) and np.isin(known.at, columns.at).all():
+                self.touched += 0.5 * columns.nonzeros
+                self.model = _grown(columns, known)
+                return quadratic
+            if quadratic:
+                w = known.w
+        self.touched += 0.5 * columns.nonzeros
+        self.model = Model(columns.at, w, columns.gram(w))
+        self.stale = False
+        return True
+
+    def _by_gram(self, accuracy: float) -> Array:
+        """Minimise the model: sweeps, and now and then a factorisation on the support."""
+        assert self.model is not None
+        H, enough = self.model.H, ENOUGH * self.outside
+        small = self.problem.loss.is_quadratic and self.at.size <= SMALL_SIDE
+        if small and self.complete:  # the model is P, and a sweep costs next to nothing
+            accuracy, enough = EXACT, 0.0
+        goal = max(accuracy * self._own_gain(np.diag(H)), enough)
+        x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, goal)
+        return x
+
+    # ---- the model by the columns ----
+
+    def _by_columns(self, w: Array, accuracy: float) -> Array:
+        columns = self.columns
+        if self.problem.loss.is_quadratic:
+            h = self._curvature()
+        else:
+            h = columns.norms_sq(w)
+            self.touched += 0.5 * columns.nonzeros
+        x, r = self.x.copy(), self.problem.q * self.y
+        goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
+        later = may_form(self.problem, columns)  # by its Gram matrix, if this takes long
+        most = max(columns.gram_sweeps, 5.0) if later else MOST_SWEEPS
+        before = np.sign(x)
+        self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
+        self.touched += self.sweeps * columns.nonzeros
+        settled = np.count_nonzero(np.sign(x) != before) <= SETTLED * x.size
+        if worst > goal and settled and not later and not current().cut:
+            x, products = finish(columns, w, r, x, h, self.l1, self.l2, goal)
+            self.touched += products * columns.nonzeros
+        return x
+
+
+def may_form(problem: Problem, columns: Columns) -> bool:
+    """Whether factorisations of H cost less than conjugate gradients with the columns."""
+    side = columns.at.size
+    if side > GRAM_SIDE * (1.0 if problem.loss.is_quadratic else NEWTON_SIDE):
+        return False
+    support = min(side, problem.n)  # about, at most: that of l1 is no larger than the rows are many
+    return support <= SMALL_SIDE or support**3 <= FACTOR_PRICE * columns.nonzeros
+
+
+def cut(known: Model, at: Places) -> Model:
+    """The part of the known H on these coordinates."""
+    both, _, here = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
+    return Model(both, known.w, known.H[np.ix_(here, here)])
+
+
+def _grown(columns: DenseColumns, known: Model) -> Model:
+    """The known H with the rows and columns of the new coordinates."""
+    side = columns.at.size
+    _, here, there = np.intersect1d(columns.at, known.at, assume_unique=True, return_indices=True)
+    H = np.empty((side, side))
+    H[np.ix_(here, here)] = known.H[np.ix_(there, there)]
+    new = np.setdiff1d(np.arange(side), here, assume_unique=True)
+    rows = columns.cross_gram(known.w, new, np.arange(side))
+    H[new] = rows
+    H[:, new] = rows.T
+    return Model(columns.at, known.w, H)
