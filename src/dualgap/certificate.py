@@ -210,7 +210,7 @@ def _certify_point(
         other = _without_dual(problem, x, at, phi)
         if other is not None and (best is None or other.gap < best.gap):
             best = other
-    if primal <= SMALL * problem.null_value:
+    if primal == 0.0 or problem.is_below_null(primal, SMALL):
         # y = 0 is feasible whatever the data, and D(0) = 0 because no loss is ever negative.
         zero = _gap_at_zero(problem, x, at, phi)
         if best is None or zero.gap < best.gap:
@@ -317,7 +317,7 @@ def _last_bits(problem: Problem, length: Array, gap: float) -> float:
     most *= problem.constants.largest_column
     quick = most * most * g.l2.size / (2.0 * g.penalised_strength) if g.has_l2 else 0.0
     if g.has_boxed:
-        quick += most / g.least_l1 * problem.null_value
+        quick += most / g.least_l1 * problem.primal_at_zero
     if quick <= 1e-3 * gap:
         return 0.0
     moved = UNIT * np.multiply.outer(problem.column_norms, length)

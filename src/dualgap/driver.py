@@ -202,7 +202,7 @@ def solve_problem(
     if state is not None and earlier is not None:
         raise ValueError("earlier means nothing to a run that goes on from a state; leave it out.")
     start_x, start_y = given.starting_points(problem, x0, y0)
-    if start_x is None and problem.fit_intercept and problem.null_value == 0.0:
+    if start_x is None and problem.is_solved_by_null:
         # Nothing is below 0: the intercept alone is a solution, and only exact numbers show it.
         start_x = problem.joined(problem.zeros()[: problem.d], problem.null_model[0])
     options = {"adapt": adapt, "mu": mu, "schedule": schedule}

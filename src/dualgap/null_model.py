@@ -50,6 +50,23 @@ def null_model(problem: Problem) -> tuple[float | Array, float]:
     return c, best
 
 
+def null_model_may_fit(problem: Problem) -> bool:
+    """Whether P0 may be 0: only if every row with weight wants the same c, or has an offset.
+
+    A quick look: the targets of regression losses are alike, or all labels are.
+    """
+    if problem.loss.is_vector:
+        return False
+    counts = problem.q > 0.0
+    b = problem.b[counts]
+    if problem.offset is None:
+        return bool((b == b[0]).all())
+    if isinstance(problem.loss, RegressionLoss):
+        wanted = b - problem.offset[counts]
+        return bool((wanted == wanted[0]).all())
+    return True
+
+
 def _narrowed_down(
     loss: Loss, offset: Array, b: Array, q: Array, c: float, best: float
 ) -> tuple[float, float]:

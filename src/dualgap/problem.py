@@ -22,7 +22,7 @@ from dualgap._types import Array, Data, Mask, Places
 from dualgap.constants import Constants
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
-from dualgap.null_model import null_model
+from dualgap.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import ElasticNet
 from dualgap.spans import Span, span
 
@@ -161,6 +161,7 @@ class Problem:
         if b is not None or loss is not None:
             other.__dict__.pop("primal_at_zero", None)
             other.__dict__.pop("null_model", None)
+            other.__dict__.pop("is_solved_by_null", None)
             other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
             other.outputs = other.loss.outputs(other.b)
             if other.shape[1:] != self.shape[1:]:
@@ -302,6 +303,11 @@ class Problem:
         """The intercept alone, at its best, and P0 = P there; 0 and P(0) without an intercept."""
         return null_model(self) if self.fit_intercept else (0.0, self.primal_at_zero)
 
+    @cached_property
+    def is_solved_by_null(self) -> bool:
+        """Whether the intercept alone has P = 0, which nothing is below."""
+        return self.fit_intercept and null_model_may_fit(self) and self.null_value == 0.0
+
     @property
     def null_value(self) -> float:
         """P0, what relative gaps are held against when P itself vanishes."""
@@ -309,7 +315,14 @@ class Problem:
 
     def scale(self, primal: float) -> float:
         """max(P(x), 1e-12 P0): the unit of `tol`."""
-        return max(primal, 1e-12 * self.null_value)
+        return 1e-12 * self.null_value if self.is_below_null(primal, 1e-12) else primal
+
+    def is_below_null(self, primal: float, share: float) -> bool:
+        """Whether P(x) < share P0; the null model is looked for only where P(0) leaves it open."""
+        # P0 is found to a thousandth, and P0 <= P(0).
+        if primal > 1.01 * share * self.primal_at_zero:
+            return False
+        return primal < share * self.null_value
 
     @property
     def column_means(self) -> Array:

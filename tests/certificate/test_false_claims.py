@@ -227,6 +227,39 @@ def test_the_null_model_is_the_best_intercept(loss: str) -> None:
     assert alone * (1 - 1e-9) <= P0 <= alone * 1.01
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic", "squared_hinge", "huber", "multinomial"])
+@pytest.mark.parametrize("offset", [False, True])
+def test_a_quick_look_at_the_null_model_says_what_it_says(loss: str, offset: bool) -> None:
+    """P(0) >= P0 settles most questions without it; the answers are those of the definition."""
+    rng = np.random.default_rng(5)
+    A, b = rng.standard_normal((20, 2)), rng.integers(0, 2, 20)
+    shifts = None if not offset else 3.0 * rng.standard_normal((20, 2) if "multi" in loss else 20)
+    for targets in (b, np.arange(20) * 1e6) if loss in ("squared", "huber") else (b,):
+        problem = dualgap.Problem(A, targets, loss=loss, fit_intercept=True, offset=shifts)
+        P0, zero = problem.null_value, problem.primal_at_zero
+        assert P0 <= 1.001 * zero
+        for share in (1e-12, 1e-3):
+            for P in (*(k * share * P0 for k in (0.0, 0.999, 1.001)), share * zero, zero):
+                assert problem.is_below_null(P, share) == (share * P0 > P)
+                assert problem.scale(P) == max(P, 1e-12 * P0)
+
+
+def test_targets_that_the_intercept_fits_are_seen() -> None:
+    """P0 = 0: constant targets, targets that the offset explains, one label for hinges."""
+    A, offset = np.arange(8.0)[:, None], np.array([1.0, 2.0, 0.0, 5.0, 1.0, 1.0, 2.0, 3.0])
+
+    def seen(b, loss="squared", **arguments) -> bool:
+        made = dualgap.Problem(A, b, loss=loss, fit_intercept=True, **arguments)
+        return made.is_solved_by_null
+
+    label = np.where(offset > 1.5, 1.0, -1.0)
+    assert seen(np.full(8, 3.0)) and seen(offset + 1.0, offset=offset)
+    assert seen(np.ones(8), "squared_hinge") and seen(label, "squared_hinge", offset=9.0 * offset)
+    assert not seen(offset) and not seen(label, "squared_hinge")
+    weights = np.r_[0.0, np.ones(7)]  # a row without weight has no say
+    assert seen(np.r_[1.0, np.full(7, 3.0)], sample_weight=weights)
+
+
 def test_the_null_model_is_found_between_kinks() -> None:
     """Nothing but straight lines around the best intercept: Newton's step goes to -131217 here."""
     b = np.array([-1.0, -1.0, 1.0, -1.0])
