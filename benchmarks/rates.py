@@ -75,8 +75,8 @@ def measure(algorithm: Algorithm, problem: Problem, conditioning: float) -> Meas
     zero = np.zeros(problem.n) if problem.offset is None else problem.offset
     optimum = problem.loss.grad(zero, problem.b)
     s = algorithm.start(problem, x0, None).state
-    theta = s.steps.rate
-    primal, dual = 0.5 / s.steps.tau, 0.25 * problem.loss.gamma
+    theta = s.own.steps.rate
+    primal, dual = 0.5 / s.own.steps.tau, 0.25 * problem.loss.gamma
 
     values = []
     while not values or values[-1] > TO * values[0]:

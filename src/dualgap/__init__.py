@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         losses,
         preconditioners,
     )
-    from dualgap.certificate import Certificate, certify
-    from dualgap.driver import solve
+    from dualgap.api import Problem, certify, solve
+    from dualgap.certificate import Certificate
     from dualgap.estimators import (
         ElasticNet,
         ElasticNetCV,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         RidgeCV,
     )
     from dualgap.paths import Path, path
-    from dualgap.problem import Problem
     from dualgap.result import Result
     from dualgap.status import Status
 
@@ -57,12 +56,12 @@ _ESTIMATORS = (
 _HOMES = {
     "Certificate": "dualgap.certificate",
     "Path": "dualgap.paths",
-    "Problem": "dualgap.problem",
+    "Problem": "dualgap.api",
     "Result": "dualgap.result",
     "Status": "dualgap.status",
-    "certify": "dualgap.certificate",
+    "certify": "dualgap.api",
     "path": "dualgap.paths",
-    "solve": "dualgap.driver",
+    "solve": "dualgap.api",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
 }
 _MODULES = (

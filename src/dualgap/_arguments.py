@@ -145,7 +145,8 @@ def check_state(problem: Problem, algorithm: Algorithm, state: State) -> None:
             f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
             f"coefficients, not to {problem!r}."
         )
-    rule, mine = state.memory.get("rule"), getattr(getattr(algorithm, "adapt", None), "name", None)
+    rule = getattr(state.own, "rule", None)
+    mine = getattr(getattr(algorithm, "adapt", None), "name", None)
     if rule != mine:
         raise ValueError(f"state belongs to adapt={rule!r}, not to {mine!r}; pass the same rule.")
     # A problem of the same shape may still be another one: P tells.

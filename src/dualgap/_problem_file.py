@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,6 +51,7 @@ UNREADABLE = (
 """What damaged or foreign files lead to."""
 
 Values = np.ndarray[Any, Any]
+P = TypeVar("P", bound="Problem")
 
 
 # ---- writing ----
@@ -110,7 +111,7 @@ def _matrix(base: Any) -> tuple[dict[str, Any], dict[str, Values]]:
 # ---- reading ----
 
 
-def load(make: Callable[..., Problem], path: str | os.PathLike[str]) -> Problem:
+def load(make: Callable[..., P], path: str | os.PathLike[str]) -> P:
     """Read a problem; anything that is not as `dump` writes it is refused."""
     from dualgap.datasets import DataError
 
@@ -177,7 +178,7 @@ class _Members:
         return values.reshape(shape, order="F" if by_columns else "C")
 
 
-def _read(make: Callable[..., Problem], members: _Members) -> Problem:
+def _read(make: Callable[..., P], members: _Members) -> P:
     content = json.loads(members.read(ARGUMENTS).decode(), parse_constant=_refuse_constant)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{ARGUMENTS} does not say that its format is {FORMAT!r}.")

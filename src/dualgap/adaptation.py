@@ -3,10 +3,11 @@
 from dualgap.algorithms.primal_dual.adaptation import (
     RULES,
     Curvature,
+    Remembered,
     Robust,
     Rule,
     Simple,
     as_rule,
 )
 
-__all__ = ["RULES", "Curvature", "Robust", "Rule", "Simple", "as_rule"]
+__all__ = ["RULES", "Curvature", "Remembered", "Robust", "Rule", "Simple", "as_rule"]

@@ -13,17 +13,15 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dualgap import _validation as check
 from dualgap._arrays import dot
 from dualgap._rounding import UNIT, sum_error
-from dualgap._types import Array, Data
+from dualgap._types import Array
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
-from dualgap.losses import Loss
 from dualgap.losses.multinomial import own
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
@@ -97,62 +95,6 @@ class Certificate:
             f"P(x) = {self.primal:.10g}, P(x) - P* <= {self.gap:.3g} "
             f"({self.relative_gap:.2g} relative; {how})"
         )
-
-
-def certify(
-    A: Data,
-    b: Any,
-    x: Any,
-    y: Any = None,
-    *,
-    loss: str | Loss = "squared",
-    l1: float = 0.0,
-    l2: float = 0.0,
-    penalty_weights: Any = None,
-    intercept: Any = 0.0,
-    sample_weight: Any = None,
-    offset: Any = None,
-    fit_intercept: bool | None = None,
-) -> Certificate:
-    """Bound P(x) - P* for any x, whoever found it.
-
-    The objective is that of `Problem`: (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) +
-    sum_j p_j (l1|x_j| + (l2/2)x_j^2).
-
-    Parameters
-    ----------
-    A, b, loss, l1, l2, penalty_weights, sample_weight, offset
-        The problem, as in `Problem`.
-    x : array of shape (d,)
-        The primal point.
-    y : array of shape (n,), optional
-        The dual point to start from, y_i ~ phi_i'(a_i'x); made feasible where it is not. Without
-        one, y = phi'(Ax).
-    intercept : float
-        The intercept c. For ``loss="multinomial"`` x has shape (d, K), y (n, K), intercept (K,).
-    fit_intercept : bool, optional
-        Whether c was free to move. By default it was if ``intercept`` is not 0; say True for a
-        fitted intercept that happens to be 0.
-
-    Returns
-    -------
-    Certificate
-    """
-    if fit_intercept is None:
-        values = check.numeric("intercept", intercept)
-        fit_intercept = bool(values.any() if values.ndim else check.real("intercept", intercept))
-    problem = Problem(
-        A,
-        b,
-        loss=loss,
-        l1=l1,
-        l2=l2,
-        penalty_weights=penalty_weights,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        offset=offset,
-    )
-    return problem.certify(x, y, intercept=intercept)
 
 
 def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certificate:

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 
 from dualgap._types import Array, Places
-from dualgap.designs import Design, InterceptDesign
+from dualgap.designs import Columns, Design, InterceptDesign
 from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
 from dualgap.limits import check
@@ -67,6 +67,8 @@ class Constants:
         self.passes = 0.0
         """Passes over the data that the constants computed so far have cost."""
         self.samplers: dict[Any, Any] = {}
+        self.gathered: Columns | None = None
+        """The columns that were asked for last, by any of the problems that share these data."""
         self.moved: Any = None
         """The data from other origins and in other units, where a run has asked for them;"""
         self.orthonormal: Any = None
@@ -76,7 +78,7 @@ class Constants:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without copies of the data, which can be made again."""
-        return {**self.__dict__, "moved": None, "orthonormal": None}
+        return {**self.__dict__, "gathered": None, "moved": None, "orthonormal": None}
 
     @property
     def base(self) -> Design:

@@ -8,30 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from dualgap import _arguments as given
-from dualgap import _validation as check
 from dualgap._arrays import dot
-from dualgap._compiling import as_setup, clock
-from dualgap._setup import Beginning
-from dualgap._types import Array, Data
-from dualgap.algorithms import Algorithm
-from dualgap.algorithms.primal_dual.ada_spdc import AdaSPDC
-from dualgap.algorithms.primal_dual.adaptation import Rule
+from dualgap._compiling import clock
+from dualgap._types import Array
+from dualgap.algorithms.contract import NOTHING_SHOWN, Algorithm, Shown
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.feasible import needs_factorisation, repair_is_free
-from dualgap.limits import Limits, OutOfTime, within
-from dualgap.losses import Loss
-from dualgap.preconditioners import Preconditioner, as_preconditioner
-from dualgap.preconditioners._move import begun_anew, moved
+from dualgap.limits import Limits, OutOfTime
+from dualgap.preconditioners.contract import Preconditioner
 from dualgap.problem import Problem
-from dualgap.progress import Line, Progress, Silent
+from dualgap.progress import Progress, Silent
 from dualgap.refinement import is_refinable, newton_dual, refined
 from dualgap.result import Result, Setup
 from dualgap.separability import has_direction, one_class, separates
@@ -52,186 +42,6 @@ BESIDE = (
     "sweeps over small matrices have taken ten times as long as max_passes passes; columns that "
     "nearly depend on each other may be the reason."
 )
-
-
-def solve(
-    A: Data,
-    b: Any,
-    *,
-    loss: str | Loss = "squared",
-    l1: float = 0.0,
-    l2: float = 0.0,
-    penalty_weights: Any = None,
-    fit_intercept: bool = False,
-    sample_weight: Any = None,
-    offset: Any = None,
-    algorithm: str | Algorithm = "auto",
-    adapt: str | Rule | None = None,
-    mu: float | None = None,
-    schedule: str | None = None,
-    precondition: str | Preconditioner = "auto",
-    tol: float = 1e-6,
-    max_passes: float = 1000,
-    max_time: float | None = None,
-    x0: Any = None,
-    y0: Any = None,
-    state: State | None = None,
-    earlier: State | None = None,
-    random_state: int | np.random.Generator | None = None,
-    n_threads: int | None = None,
-    callback: Recorder | None = None,
-    verbose: bool = False,
-) -> Result:
-    """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
-
-    Parameters
-    ----------
-    A, b, loss, l1, l2, penalty_weights, fit_intercept, sample_weight, offset
-        The problem, as in `Problem`.
-    algorithm : str or Algorithm
-        ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
-        ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
-        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``;
-        or one beyond it: ``"newton"``, ``"sdca"``, for l1 ``"working-set"`` and, with classes,
-        ``"prox-newton"``; or a value such as ``dualgap.algorithms.AdaBPD(...)``.
-    adapt : str or Rule, optional
-        How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
-        default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
-    mu : float, optional
-        The paper's mu of A, for algorithms that take it; for adaptive ones where it starts.
-    schedule : "theorem", optional
-        Force the theorems' step sizes with certified constants.
-    precondition : str or Preconditioner
-        A change of variables inside the run, which points, traces and certificates never see:
-        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, ``"units"``, ``"orthonormal"``, or
-        a value such as ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which
-        leaves named algorithms as the paper has them, unless columns need another origin or unit.
-    tol : float
-        Stop when the certified gap is at most tol * max(P(x), 1e-12 P0); P0 is the value of the
-        null model, the intercept alone where there is one and x = 0 without.
-    max_passes, max_time : float
-        Limits on the passes of this call, and on its seconds; what follows is the certificate.
-        They are looked at inside of a step, too, which a limit may cut short: then the state that
-        is returned is the one before it, and x may be a point that it had found.
-    x0, y0 : array, optional
-        Where to start: (d,) or, with an intercept, (d + 1,); and (n,). With K classes each has
-        a second axis of length K.
-    state : State, optional
-        ``result.state`` of an earlier run, to go on exactly where it ended.
-    earlier : State, optional
-        ``result.state`` of a run on the same data with other strengths (`Problem.replace`), whose
-        preparations, such as factorisations and working sets, are taken over.
-    random_state : int or numpy Generator, optional
-        Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
-        algorithms draw nothing.
-    n_threads : int, optional
-        Threads of the linear algebra library; its own default if not given.
-    callback : callable, optional
-        Called with a `Snapshot` at each check; returning True stops.
-    verbose : bool
-        Show a live line.
-
-    Returns
-    -------
-    Result
-    """
-    problem = Problem(
-        A,
-        b,
-        loss=loss,
-        l1=l1,
-        l2=l2,
-        penalty_weights=penalty_weights,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        offset=offset,
-    )
-    return problem.solve(
-        algorithm=algorithm,
-        adapt=adapt,
-        mu=mu,
-        schedule=schedule,
-        precondition=precondition,
-        tol=tol,
-        max_passes=max_passes,
-        max_time=max_time,
-        x0=x0,
-        y0=y0,
-        state=state,
-        earlier=earlier,
-        random_state=random_state,
-        n_threads=n_threads,
-        callback=callback,
-        verbose=verbose,
-    )
-
-
-def solve_problem(
-    problem: Problem,
-    *,
-    algorithm: str | Algorithm,
-    adapt: str | Rule | None,
-    mu: float | None,
-    schedule: str | None,
-    precondition: str | Preconditioner,
-    tol: float,
-    max_passes: float,
-    max_time: float | None,
-    x0: Any,
-    y0: Any,
-    state: State | None,
-    earlier: State | None,
-    random_state: int | np.random.Generator | None,
-    n_threads: int | None,
-    callback: Recorder | None,
-    verbose: bool,
-) -> Result:
-    """Check the arguments, start, run, certify."""
-    began = time.perf_counter()
-    tol = check.real("tol", tol, low=0.0, strict=True)
-    max_passes = given.limit("max_passes", max_passes)
-    seconds = math.inf if max_time is None else given.limit("max_time", max_time)
-    wanted = as_preconditioner(precondition)
-    given.check_random_state(random_state)
-    n_threads = given.check_manners(n_threads, callback, verbose)
-    given.check_earlier(problem, earlier)
-    if state is not None and not (x0 is None and y0 is None):
-        raise ValueError(
-            "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
-        )
-    if state is not None and earlier is not None:
-        raise ValueError("earlier means nothing to a run that goes on from a state; leave it out.")
-    start_x, start_y = given.starting_points(problem, x0, y0)
-    if start_x is None and problem.is_solved_by_null:
-        # Nothing is below 0: the intercept alone is a solution, and only exact numbers show it.
-        start_x = problem.joined(problem.zeros()[: problem.d], problem.null_model[0])
-    options = {"adapt": adapt, "mu": mu, "schedule": schedule}
-    options = {name: option for name, option in options.items() if option is not None}
-    beginning = Beginning(
-        problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier
-    )
-    threads = nullcontext() if n_threads is None else threadpool_limits(n_threads)
-    quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-    with threads, quiet, within(Limits(seconds)) as limits:
-        ended = None
-        try:
-            beginning.run()
-            run = _Run(beginning, tol, max_passes, began, limits, callback)
-        except (KeyboardInterrupt, OutOfTime) as stop:
-            ended = _status_of(stop)
-            limits.lift()
-            beginning.give_up()
-            run = _Run(beginning, tol, max_passes, began, limits, None)
-        if verbose:
-            run.line = Line(beginning.chosen.name)
-        ready = time.perf_counter()
-        setup = Setup(beginning.passes, ready - began)
-        assert beginning.state is not None
-        try:
-            result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
-        finally:
-            run.line.close()
-    return as_setup(result, began, ready)
 
 
 @dataclass
@@ -256,24 +66,43 @@ class _Attempts:
     """The least P when certificates had failed for a while."""
 
 
-class _Run:
-    """One call of solve, from the first iteration to the certificate."""
+class Run:
+    """One call of solve, from the first iteration to the certificate.
+
+    Parameters
+    ----------
+    user, inner : Problem
+        The user's problem, and the same one in the variables of the run.
+    algorithm : Algorithm
+    conditioner : Preconditioner, optional
+        What may ask for other variables while the run goes on.
+    tol, max_passes : float
+    began : float
+        When the call of solve began.
+    limits : Limits
+        What steps look at.
+    callback : callable, optional
+    """
 
     def __init__(
         self,
-        beginning: Beginning,
+        user: Problem,
+        inner: Problem,
+        algorithm: Algorithm,
+        conditioner: Preconditioner | None,
+        *,
         tol: float,
         max_passes: float,
         began: float,
         limits: Limits,
         callback: Recorder | None,
     ) -> None:
-        self.user, self.problem = beginning.problem, beginning.inner
-        self.algorithm, self.conditioner = beginning.chosen, beginning.conditioner
+        self.user, self.problem = user, inner
+        self.algorithm, self.conditioner = algorithm, conditioner
         self.tol, self.max_passes, self.began, self.limits = tol, max_passes, began, limits
         self.callback = callback
         self.line: Progress = Silent()
-        problem, conditioner = self.problem, self.conditioner
+        problem = inner
         self.asks_after_steps = conditioner is not None and conditioner.looks_at_steps
         self.free = repair_is_free(problem)
         self.dear = needs_factorisation(problem)
@@ -326,7 +155,7 @@ class _Run:
                         s, status = self.algorithm.step_back(self.problem, before, s), None
                     s = self._adopt(s)
         except (KeyboardInterrupt, OutOfTime) as stop:
-            status = _status_of(stop)
+            status = status_of(stop)
         self.limits.lift()
         if not self.rows:
             self.callback = None
@@ -369,13 +198,20 @@ class _Run:
         if asked is None:
             return None
         change, s = asked
-        if isinstance(self.algorithm, AdaSPDC):
-            self.problem, s = moved(self.algorithm, self.user, self.problem, change, s)
-        else:
-            self.problem, s = begun_anew(self.algorithm, self.user, self.problem, change, s)
+        inner, then = change.inner(self.user), s
+
+        def move(x: Array) -> Array:
+            return change.to_inner(self.user, inner, self._to_user(then, x))
+
+        s = replace(self.algorithm.restart(inner, s, move, change.advice()), change=change)
+        self.problem = inner
         spent = self.user.constants.passes - before + self.problem.constants.passes
         self.setup = Setup(self.setup.passes + spent, self.setup.seconds + clock() - began)
         return replace(s, incumbent=_better(s))
+
+    def _shown(self, s: State) -> Shown:
+        """Of the algorithm; nothing before it has begun."""
+        return self.algorithm.shown(s) if s.begun else NOTHING_SHOWN
 
     def _to_user(self, s: State, x: Array) -> Array:
         """x in the user's variables, the intercept last."""
@@ -389,17 +225,15 @@ class _Run:
         gap = s.primal - dual
         elapsed = time.perf_counter() - self.began
         passes = s.passes + s.check_passes + self.attempts.passes
-        self.rows.append(
-            (passes, elapsed, s.primal, dual, gap, s.Delta,
-             s.steps.tau, s.steps.sigma, s.steps.theta)
-        )  # fmt: skip
+        Delta, *steps, _ = self._shown(s)
+        self.rows.append((passes, elapsed, s.primal, dual, gap, Delta, *steps))
         target = self.tol * self.problem.scale(best.primal)
-        self.line.update(passes, s.primal, gap, s.Delta, elapsed, target)
+        self.line.update(passes, s.primal, gap, Delta, elapsed, target)
         if self.callback is None:
             return None
         x, intercept = self.user.split(self._to_user(s, s.x))
         snapshot = Snapshot(
-            passes, elapsed, s.primal, dual, gap, s.Delta,
+            passes, elapsed, s.primal, dual, gap, Delta,
             x=_read_only(x), intercept=intercept,
             y=_read_only(s.y if best.y is None else best.y),
         )  # fmt: skip
@@ -487,9 +321,7 @@ class _Run:
 
     def _judge_paid(self, s: State, target: float) -> Status | None:
         """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""
-        m = self.problem.regularizer.strong_convexity + s.Delta
-        Lf = s.Lam / self.problem.loss.gamma
-        estimate = s.estimated_gap(m if m > 0 else 1e-2 * Lf)
+        estimate = self.algorithm.estimated_gap(self.problem, s)
         # For the trace, and to learn how the estimate relates to the truth, look ever more seldom;
         # a factorisation costs about d/10 iterations, so then not before d, 2d, 4d, ... Squared
         # loss without regulariser: any dual point projects to P*, so look once, at the start.
@@ -610,7 +442,8 @@ class _Run:
         passes, elapsed = s.passes + s.check_passes + self.attempts.passes, self._elapsed()
         primal, dual, gap = certificate.primal, certificate.dual, certificate.gap
         self.rows.append((passes, elapsed, primal, dual, gap, *self.rows[-1][5:]))
-        self.line.update(passes, primal, gap, s.Delta, elapsed, target)
+        shown = self._shown(s)
+        self.line.update(passes, primal, gap, shown.Delta, elapsed, target)
         coefficients, intercept = problem.split(x)
         return Result(
             x=coefficients.copy(),
@@ -618,7 +451,7 @@ class _Run:
             y=y.copy(),
             certificate=certificate,
             status=status,
-            trace=Trace(self.rows, s.rollbacks, target),
+            trace=Trace(self.rows, shown.rollbacks, target),
             passes=passes,
             seconds=self._elapsed(),
             setup=self.setup,
@@ -628,7 +461,8 @@ class _Run:
         )
 
 
-def _status_of(stop: BaseException) -> Status:
+def status_of(stop: BaseException) -> Status:
+    """How a run ends that the user or the clock has stopped."""
     return Status.TIME_LIMIT if isinstance(stop, OutOfTime) else Status.INTERRUPTED
 
 

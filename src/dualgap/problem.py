@@ -10,9 +10,8 @@ constant: inside the package x stands for (x, c/s) and A for (A, s 1), see `desi
 from __future__ import annotations
 
 import copy
-import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,16 +24,6 @@ from dualgap.losses import Loss, as_loss
 from dualgap.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import ElasticNet
 from dualgap.spans import Span, span
-
-if TYPE_CHECKING:
-    from dualgap.algorithms import Algorithm
-    from dualgap.algorithms.primal_dual.adaptation import Rule
-    from dualgap.certificate import Certificate
-    from dualgap.preconditioners import Preconditioner
-    from dualgap.result import Result
-    from dualgap.state import State
-    from dualgap.trace import Recorder
-
 
 LARGEST_COEFFICIENT = 1e305
 
@@ -69,13 +58,6 @@ class Problem:
     offset : array of shape (n,), optional
         Added to the predictions.
     """
-
-    sampling: str = "uniform"
-    """What randomised algorithms draw by default in these variables."""
-    curvature: float | None = None
-    """An estimate of the least curvature of P, where a change of variables has made one."""
-    row_curvature: Array | None = None
-    """gamma phi_i'' near the iterates, with a margin, where steps may count on it; 1 if None."""
 
     def __init__(
         self,
@@ -121,7 +103,6 @@ class Problem:
         self.regularizer = self._regularizer()
         self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
         self.constants = Constants(self.design, self.q)
-        self._columns: Columns | None = None
 
     def _regularizer(self) -> ElasticNet:
         """The strengths of each coordinate; an intercept is one without penalty."""
@@ -144,7 +125,7 @@ class Problem:
         loss: str | Loss | None = None,
         l1: float | None = None,
         l2: float | None = None,
-    ) -> Problem:
+    ) -> Self:
         """The same data with other targets, loss or strengths.
 
         The data, the weights, and what was found out about them (constants) are shared, so that a
@@ -183,10 +164,7 @@ class Problem:
         l2: Array,
         *,
         intercept_scale: float | None = None,
-        sampling: str = "uniform",
-        curvature: float | None = None,
-        row_curvature: Array | None = None,
-    ) -> Problem:
+    ) -> Self:
         """The same problem in other variables: the same rows, targets, loss, weights and offset.
 
         Parameters
@@ -197,8 +175,6 @@ class Problem:
             Strengths per new coordinate.
         intercept_scale : float, optional
             What suits as the constant column; see `InterceptDesign`.
-        sampling, curvature, row_curvature
-            The attributes of these names.
         """
         inner = copy.copy(self)
         inner.__dict__.pop("free_span", None)
@@ -211,8 +187,6 @@ class Problem:
             l1, l2 = l1[:, None], l2[:, None]
         inner.regularizer = ElasticNet(l1, l2)
         inner.constants = Constants(inner.design, self.q)
-        inner._columns = None
-        inner.sampling, inner.curvature, inner.row_curvature = sampling, curvature, row_curvature
         return inner
 
     def __repr__(self) -> str:
@@ -251,15 +225,11 @@ class Problem:
         """u = A'Qy."""
         return self.design.rmatvec(per_row(self.q, y) * y)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Without gathered columns, which may be as large as the data and can be gathered again."""
-        return {**self.__dict__, "_columns": None}
-
     def columns(self, at: Places) -> Columns:
-        """The columns at these places, gathered; the last answer is kept."""
-        known = self._columns
+        """The columns at these places, gathered; the last answer is kept for all who `replace`."""
+        known = self.constants.gathered
         if known is None or not np.array_equal(known.at, at):
-            known = self._columns = self.design.columns(at, known=known)
+            known = self.constants.gathered = self.design.columns(at, known=known)
         return known
 
     def mean(self, values: Array) -> float:
@@ -350,93 +320,7 @@ class Problem:
         free = self.regularizer.free
         return self.fit_intercept and bool(free[-1]) and not free[:-1].any()
 
-    # ---- what users call ----
-
-    def solve(
-        self,
-        *,
-        algorithm: str | Algorithm = "auto",
-        adapt: str | Rule | None = None,
-        mu: float | None = None,
-        schedule: str | None = None,
-        precondition: str | Preconditioner = "auto",
-        tol: float = 1e-6,
-        max_passes: float = 1000,
-        max_time: float | None = None,
-        x0: Any = None,
-        y0: Any = None,
-        state: State | None = None,
-        earlier: State | None = None,
-        random_state: int | np.random.Generator | None = None,
-        n_threads: int | None = None,
-        callback: Recorder | None = None,
-        verbose: bool = False,
-    ) -> Result:
-        """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
-        from dualgap.driver import solve_problem
-
-        return solve_problem(
-            self,
-            algorithm=algorithm,
-            adapt=adapt,
-            mu=mu,
-            schedule=schedule,
-            precondition=precondition,
-            tol=tol,
-            max_passes=max_passes,
-            max_time=max_time,
-            x0=x0,
-            y0=y0,
-            state=state,
-            earlier=earlier,
-            random_state=random_state,
-            n_threads=n_threads,
-            callback=callback,
-            verbose=verbose,
-        )
-
-    def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
-        """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
-        from dualgap.certificate import certify_point
-
-        return certify_point(self, self.join(x, intercept), y=self.dual_point("y", y))
-
-    def dump(self, path: str | os.PathLike[str]) -> None:
-        """Write the problem to a file, which `load` reads back exactly: for a bug report.
-
-        The file holds the arrays and arguments, numbers and names without any code: a zip archive
-        that numpy reads as an npz, about as long as the data are in memory.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file; one of that name is replaced.
-        """
-        from dualgap._problem_file import dump
-
-        dump(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Problem:
-        """Read a problem that `dump` has written; nothing in the file is executed.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file.
-
-        Returns
-        -------
-        Problem
-
-        Raises
-        ------
-        dualgap.datasets.DataError
-            A ValueError that says what is wrong with the file.
-        """
-        from dualgap._problem_file import load
-
-        return load(cls, path)
+    # ---- points ----
 
     def join(self, x: Any, intercept: Any = 0.0, *, argument: str = "x") -> Array:
         """Check x and put it together with the intercept."""

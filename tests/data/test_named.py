@@ -12,7 +12,7 @@ import pytest
 
 import dualgap.datasets._download as fetching
 from dualgap.datasets import DataError, load, loading
-from dualgap.datasets._registry import NAMED_SETS, Content, NamedSet
+from dualgap.datasets.registry import NAMED_SETS, Content, NamedSet
 
 TEXT = b"2 1:0.5 3:1\n1 2:3\n2 1:1\n"
 CONTENT = Content(3, 3, 4, (1.0, 2.0), two_labels=True)

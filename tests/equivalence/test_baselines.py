@@ -425,7 +425,8 @@ def test_a_step_leaves_the_old_state_alone(name, layout):
     problem = Problem(layout(A), b, l1=0.01, l2=0.05, fit_intercept=True)
     algorithm = BASELINES[name]()
     s = algorithm.step(problem, algorithm.start(problem, None, None).state)
-    arrays = [s.x, s.y, s.z, s.u, s.xt, *s.memory.values()]
+    arrays = [s.x, s.y, s.z, s.u]
+    arrays += [value for value in vars(s.own).values() if isinstance(value, np.ndarray)]
     before = [a.copy() for a in arrays]
     algorithm.step(problem, s)
     assert all(np.array_equal(a, c) for a, c in zip(arrays, before, strict=True))

@@ -14,6 +14,7 @@ from dualgap.algorithms import BPD, DFBPD
 from dualgap.algorithms.primal_dual.bpd import bpd_step
 from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps
+from dualgap.algorithms.primal_dual.state import update
 
 from .runs import assert_same, data
 
@@ -47,7 +48,7 @@ def both_paths(problem, steps, x0=None, y0=None):
     one, two = [BPD().start(problem, x0, y0).state], [DFBPD().start(problem, x0, y0).state]
     for parameters in steps:
         if parameters is not None:
-            one[-1], two[-1] = (replace(s, steps=parameters) for s in (one[-1], two[-1]))
+            one[-1], two[-1] = (update(s, steps=parameters) for s in (one[-1], two[-1]))
         one.append(bpd_step(problem, one[-1]))
         two.append(df_bpd_step(problem, two[-1]))
     return one, two
@@ -56,7 +57,7 @@ def both_paths(problem, steps, x0=None, y0=None):
 def assert_same_paths(problem, one, two):
     assert_same([s.x for s in two], [s.x for s in one], RTOL, "x")
     assert_same([s.y for s in two], [s.y for s in one], RTOL, "y")
-    assert_same([s.v - problem.b for s in two], [s.y for s in one], RTOL, "v - b")
+    assert_same([s.own.v - problem.b for s in two], [s.y for s in one], RTOL, "v - b")
     assert_same([[s.primal] for s in two], [[s.primal] for s in one], RTOL, "P")
     if np.isfinite(one[-1].dual):
         assert_same([[s.dual] for s in two], [[s.dual] for s in one], RTOL, "D")
@@ -89,7 +90,7 @@ def test_also_where_they_accelerate(name):
     Lam = problem.constants.Lam.value
     first = Steps(1 / Lam, 1.0, 1.0, accelerating=True)
     one, two = both_paths(problem, [first] + [None] * (ITERATIONS - 1))
-    assert [s.steps for s in one][1:] == [s.steps for s in two][1:]
+    assert [s.own.steps for s in one][1:] == [s.own.steps for s in two][1:]
     assert_same_paths(problem, one, two)
 
 

@@ -26,9 +26,9 @@ def transcription(problem, algorithm, s, passes):
     """The module docstring of `kernels.minibatch`, row by row and coordinate by coordinate."""
     sampler, m = algorithm.sampler(problem), algorithm.batch
     rows = [k for e in range(int(s.passes), int(s.passes) + passes) for k in sampler.rows(e)]
-    tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
-    x, old, u, y = s.x.copy(), s.xt.copy(), s.u.copy(), s.y.copy()
-    v = None if s.v is None else s.v.copy()
+    tau, sigma, theta = s.own.steps.tau, s.own.steps.sigma, s.own.steps.theta
+    x, old, u, y = s.x.copy(), s.own.xt.copy(), s.u.copy(), s.y.copy()
+    v = None if s.own.v is None else s.own.v.copy()
     loss, g = problem.loss, problem.regularizer
     full = np.hstack([problem.design.blocks(problem.n).__next__()[1]])
     for start in range(0, len(rows), m):
@@ -67,7 +67,7 @@ def test_kernel_is_the_transcription(layout, penalty, loss, cls, batch):
     for _ in range(2):
         expected = transcription(problem, algorithm, s, 3)
         s = algorithm.step(problem, s)
-        for ours, theirs in zip((s.x, s.xt, s.u, s.y), expected, strict=True):
+        for ours, theirs in zip((s.x, s.own.xt, s.u, s.y), expected, strict=True):
             scale = max(1.0, np.abs(theirs).max())
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * scale)
 

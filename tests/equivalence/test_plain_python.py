@@ -275,13 +275,13 @@ RTOL = 1e-12
 
 def assert_same_run(paper, rows, path, *, parameters=RTOL):
     rows = list(rows)
-    assert path[-1].rollbacks == 0
+    assert path[-1].own.watch.rollbacks == 0
     assert_same([s.x for s in path], [r[0] for r in rows], RTOL, "x")
     assert_same([s.y for s in path], [r[1] for r in rows], RTOL, "y")
     if parameters is not None:
-        assert_same([[s.Delta] for s in path], [[r[2]] for r in rows], parameters, "Delta")
+        assert_same([[s.own.Delta] for s in path], [[r[2]] for r in rows], parameters, "Delta")
         for k, name in ((3, "tau"), (4, "sigma"), (5, "theta")):
-            found = [[getattr(s.steps, name)] for s in path]
+            found = [[getattr(s.own.steps, name)] for s in path]
             assert_same(found, [[r[k]] for r in rows], parameters, name)
     assert_same([[s.primal] for s in path], [[paper.P(r[0])] for r in rows], RTOL, "P")
     if paper.lam > 0:
@@ -293,7 +293,7 @@ def assert_same_run(paper, rows, path, *, parameters=RTOL):
 def test_algorithm_1(loss, penalty):
     paper = Paper(loss, penalty)
     path = states(BPD(), problem(loss, penalty), ITERATIONS)
-    assert path[0].steps.accelerating == (penalty == "none")
+    assert path[0].own.steps.accelerating == (penalty == "none")
     assert_same_run(paper, primal_dual(paper, ITERATIONS, theorem_1), path)
 
 
@@ -346,7 +346,7 @@ def test_algorithm_2(loss, penalty, rule):
     written, packaged = RULES[rule]
     paper = Paper(loss, penalty)
     path = states(AdaBPD(adapt=packaged), problem(loss, penalty), ITERATIONS)
-    assert len({s.Delta for s in path}) > 1  # it did adapt
+    assert len({s.own.Delta for s in path}) > 1  # it did adapt
     parameters = adaptive(theorem_1, written.theta_one)
     rows = primal_dual(paper, ITERATIONS, parameters, Delta=START, rule=written())
     assert_same_run(paper, rows, path, parameters=written.rtol)
@@ -359,7 +359,7 @@ def test_algorithm_2_around_algorithm_6(loss, penalty, rule):
     written, packaged = RULES[rule]
     paper = Paper(loss, penalty)
     path = states(ADFBPD(adapt=packaged), problem(loss, penalty), ITERATIONS)
-    assert len({s.Delta for s in path}) > 1
+    assert len({s.own.Delta for s in path}) > 1
     parameters = adaptive(lambda p, Delta: theorem_3(p, Delta, 1.0), written.theta_one)
     rows = primal_dual(paper, ITERATIONS, parameters, dual_free=True, Delta=START, rule=written())
     assert_same_run(paper, rows, path, parameters=written.rtol)

@@ -163,9 +163,8 @@ def test_two_parts_are_one_run_through_a_rollback(penalty, monkeypatch):
     algorithm = AdaBPD(adapt=Curvature(period=7, start=1e-5))
     whole = small.solve(algorithm=algorithm, tol=TIGHT, max_passes=40)
     assert whole.trace.rollbacks > 0
-    at = next(
-        t for t in range(40) if small.solve(algorithm=algorithm, max_passes=t).state.rollbacks
-    )
+    parts = (small.solve(algorithm=algorithm, max_passes=t) for t in range(40))
+    at = next(t for t, part in enumerate(parts) if part.trace.rollbacks)
     for cut in (at - 1, at, at + 1):
         half = small.solve(algorithm=algorithm, tol=TIGHT, max_passes=cut)
         rest = small.solve(algorithm=algorithm, tol=TIGHT, max_passes=40 - cut, state=half.state)

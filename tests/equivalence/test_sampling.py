@@ -215,7 +215,15 @@ def same(one, other, *, but=()):
         if field.name == "incumbent":
             a, b = vars(a), vars(b)
             a, b = ({k: v for k, v in point.items() if k not in but} for point in (a, b))
-        np.testing.assert_equal(a, b, err_msg=field.name)
+        if field.name != "own":
+            np.testing.assert_equal(a, b, err_msg=field.name)
+            continue
+        a, b = vars(a), vars(b)
+        for part in ("remembered", "watch"):  # dataclasses of their own
+            pair = (None if x[part] is None else vars(x[part]) for x in (a, b))
+            np.testing.assert_equal(*pair, err_msg=part)
+        rest = ({k: v for k, v in x.items() if k not in ("remembered", "watch")} for x in (a, b))
+        np.testing.assert_equal(*rest, err_msg="own")
 
 
 LOGISTIC = {"loss": "logistic", "l1": 0.01, "l2": 0.02}

@@ -158,7 +158,7 @@ def follow(problem, algorithm, A, x0, passes=6):
     sampler = algorithm.sampler(problem)
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     s = algorithm.start(problem, x0, None).state
-    steps = s.steps
+    steps = s.own.steps
     assert steps.tau > 0 and steps.sigma > 0 and 0 < steps.theta <= 1
     g = problem.regularizer
     if problem.fit_intercept:
@@ -169,11 +169,11 @@ def follow(problem, algorithm, A, x0, passes=6):
             paper.visit(k, steps.tau, steps.sigma, steps.theta, algorithm.dual_free)
     while s.passes < passes:
         s = algorithm.step(problem, s)
-    assert s.steps == steps
-    x_tilde = s.x + steps.theta * (s.x - s.xt)
+    assert s.own.steps == steps
+    x_tilde = s.x + steps.theta * (s.x - s.own.xt)
     ours = {"x": s.x, "x~": x_tilde, "u": s.u, "y": s.y}
     if algorithm.dual_free:
-        ours["v"] = s.v
+        ours["v"] = s.own.v
     theirs = {"x": paper.x, "x~": paper.x_tilde, "u": paper.u, "y": paper.y, "v": paper.v}
     return ours, {name: np.array(theirs[name]) for name in ours}
 

@@ -363,12 +363,12 @@ def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
         return problem, solved(problem, tol=1e-12)
 
     problem, whole = run()
-    assert whole.state.memory["whole"].shape == (problem.size, problem.size)
-    assert 3 < whole.state.memory["set"].size < problem.size
+    assert whole.state.own.full_gram.shape == (problem.size, problem.size)
+    assert 3 < whole.state.own.coordinates.size < problem.size
     assert_kkt(problem, whole, atol=1e-6 * problem.l1)
     monkeypatch.setattr(known_gram, "CHEAP", 0.0)
     _, parts = run()
-    assert parts.state.memory["whole"] is None
+    assert parts.state.own.full_gram is None
     assert whole.x == pytest.approx(parts.x, abs=1e-6)
 
 
@@ -425,7 +425,7 @@ def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets, monkeypatc
     other = problem.replace(l1=0.02)
     warm = other.solve(algorithm="working-set", tol=1e-9, earlier=straight.state)
     assert warm.status.converged
-    assert warm.state.memory["whole"] is straight.state.memory["whole"]
+    assert warm.state.own.full_gram is straight.state.own.full_gram
 
 
 def test_dense_and_large_data_have_no_whole():
@@ -468,10 +468,10 @@ def test_the_whole_does_not_go_on_to_another_kind_of_loss():
     A = sp.random_array((80, 200), density=0.1, rng=rng, format="csr")
     squares = Problem(A, np.sign(rng.normal(size=80)), l1=1e-4)
     first = squares.solve(algorithm="working-set")
-    assert first.state.memory["whole"] is not None
+    assert first.state.own.full_gram is not None
     logistic = squares.replace(loss="logistic")
     warm = logistic.solve(algorithm="working-set", tol=1e-8, earlier=first.state)
-    assert warm.status.converged and warm.state.memory["whole"] is None
+    assert warm.status.converged and warm.state.own.full_gram is None
 
 
 def test_an_empty_set_of_the_whole_is_no_step():
@@ -481,7 +481,7 @@ def test_an_empty_set_of_the_whole_is_no_step():
     first = problem.solve(algorithm="working-set")
     other, algorithm = problem.replace(l1=100.0), WorkingSet()
     state = algorithm.inherit(other, algorithm.start(other, None, None).state, first.state)
-    assert state.memory["set"].size == 0 and state.memory["whole"] is not None
+    assert state.own.coordinates.size == 0 and state.own.full_gram is not None
     assert not algorithm.step(other, state).x.any()
 
 
@@ -507,3 +507,14 @@ def test_a_gap_that_rounding_keeps_open_is_closed_by_careful_steps(seed):
 
         ours = mp.matrix([*result.x.tolist(), result.intercept])
         assert value(ours) - value(best) <= result.certificate.gap
+
+
+def test_problems_that_share_data_share_gathered_columns():
+    """Equivalence: `replace` makes another problem of the same data, whichever asks first."""
+    A, b = np.random.default_rng(0).standard_normal((20, 6)), np.arange(20.0)
+    problem = Problem(A, b, l1=0.1)
+    other = problem.replace(l1=0.2)
+    found = other.columns(np.array([1, 4]))
+    assert problem.columns(np.array([1, 4])) is found
+    assert problem.replace(b=-b).columns(np.array([1, 4])) is found
+    np.testing.assert_array_equal(found.matvec(np.array([1.0, 2.0])), A[:, 1] + 2.0 * A[:, 4])

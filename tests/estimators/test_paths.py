@@ -8,8 +8,8 @@ import scipy.sparse as sp
 import sklearn.linear_model as theirs
 
 import dualgap
-from dualgap.paths import largest_lambda
-from dualgap.problem import Problem
+from dualgap.api import Problem
+from dualgap.paths import _walk, largest_lambda
 from tests.estimators.data import labels, regression
 
 X, Y, WEIGHTS = regression()
@@ -193,8 +193,8 @@ def test_short_ways_lead_where_solves_lead(monkeypatch, name, A, b, loss, ratio,
         assert ours.relative_gap <= 1e-9
 
     solves = []
-    solve = Problem.solve
-    monkeypatch.setattr(Problem, "solve", lambda p, **o: solves.append(p) or solve(p, **o))
+    solve = _walk.solve_problem
+    monkeypatch.setattr(_walk, "solve_problem", lambda p, **o: solves.append(p) or solve(p, **o))
     problem = Problem(data, b, loss=loss, fit_intercept=intercept)
     pairs = [(v * ratio, v * (1 - ratio)) for v in LAMBDAS]
     assert module.pays(problem, pairs)
@@ -389,8 +389,8 @@ def test_a_path_that_outgrows_its_space_goes_on_by_solves(monkeypatch):
     monkeypatch.setattr(_krylov, "ALWAYS", 3)
     monkeypatch.setattr(_krylov, "LARGEST", 0.0)
     solves = []
-    solve = Problem.solve
-    monkeypatch.setattr(Problem, "solve", lambda p, **o: solves.append(p) or solve(p, **o))
+    solve = _walk.solve_problem
+    monkeypatch.setattr(_walk, "solve_problem", lambda p, **o: solves.append(p) or solve(p, **o))
     options = {"lambdas": np.geomspace(100.0, 1e-3, 12), "l1_ratio": 0.0, "fit_intercept": True}
     path = dualgap.path(X, Y, **options)
     assert path.converged and 0 < len(solves) < 12

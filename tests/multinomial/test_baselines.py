@@ -49,7 +49,7 @@ def saga(plain, s, stream, ratio):
     for k in stream:
         new = plain.slope(k, x)
         move = np.outer(plain.A[k], new - y[k])
-        x = plain.prox_step(x, s.steps.tau, u + ratio[k] * move)
+        x = plain.prox_step(x, s.own.steps.tau, u + ratio[k] * move)
         u, y[k] = u + plain.q[k] * move, new
     return x, y, u
 
@@ -60,7 +60,7 @@ def svrg(plain, s, stream, ratio):
     u = plain.gradient(y)
     for k in stream:
         move = np.outer(plain.A[k], plain.slope(k, x) - y[k])
-        x = plain.prox_step(x, s.steps.tau, u + ratio[k] * move)
+        x = plain.prox_step(x, s.own.steps.tau, u + ratio[k] * move)
     y = plain.slopes(x)
     return x, y, plain.gradient(y)
 
@@ -85,7 +85,7 @@ def test_kernel_is_the_transcription(name, form, penalty, fit_intercept, weights
     plain = Plain(problem)
     # R^2/gamma with gamma = 2: 1/(3 Lc), and 0.1/Lc.
     R2 = ((plain.A**2).sum(axis=1) * sampler.ratio)[plain.q > 0].max()
-    assert s.steps.tau == pytest.approx({"saga": 2.0 / 3.0, "svrg": 0.2}[name] / R2, rel=1e-12)
+    assert s.own.steps.tau == pytest.approx({"saga": 2.0 / 3.0, "svrg": 0.2}[name] / R2, rel=1e-12)
     for t in range(4):
         stream = [*sampler.rows(2 * t), *sampler.rows(2 * t + 1)]
         x, y, u = TRANSCRIPTIONS[name](plain, s, stream, sampler.ratio)

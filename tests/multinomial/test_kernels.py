@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dualgap.algorithms import DFSPDC
+from dualgap.algorithms.primal_dual.state import update
 from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
 
 from .data import PENALTIES, case
@@ -15,8 +16,8 @@ def transcription(problem, s, stream, ratio):
     """Algorithm 7, lines 1-5, eagerly, in numpy."""
     A = np.concatenate([block for _, block in problem.design.blocks(7)])
     g = problem.regularizer
-    tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
-    x, old, u, y, v = (values.copy() for values in (s.x, s.xt, s.u, s.y, s.v))
+    tau, sigma, theta = s.own.steps.tau, s.own.steps.sigma, s.own.steps.theta
+    x, old, u, y, v = (values.copy() for values in (s.x, s.own.xt, s.u, s.y, s.own.v))
     for k in stream:
         z = A[k] @ (x + theta * (x - old))
         if problem.offset is not None:
@@ -45,14 +46,15 @@ def test_against_the_transcription(form, penalty, fit_intercept, weights):
     ).problem(form)  # fmt: skip
     algorithm = DFSPDC(seed=3, sampling="importance" if weights else "uniform")
     s = algorithm.start(problem, None, None).state
-    s = replace(s, steps=replace(s.steps, theta=0.9))
+    s = update(s, steps=replace(s.own.steps, theta=0.9))
     for _ in range(4):
         sampler = algorithm.sampler(problem)
         stream = np.concatenate([sampler.rows(int(s.passes) + e) for e in range(2)])
         expected = transcription(problem, s, stream, sampler.ratio)
         s = algorithm.step(problem, s)
+        found = {**vars(s), **vars(s.own)}
         for name, value in zip(("x", "xt", "u", "y", "v"), expected, strict=True):
-            assert np.abs(getattr(s, name) - value).max() <= 1e-12 * (1 + np.abs(value).max()), name
+            assert np.abs(found[name] - value).max() <= 1e-12 * (1 + np.abs(value).max()), name
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -82,7 +84,7 @@ def test_no_step_at_all():
     empty, none = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
     multinomial_csr(
         rows.data, rows.indices, rows.indptr, 0.0, problem.b, none, empty, problem.q, problem.q,
-        1.0, lines, np.zeros(5, dtype=np.int64), s.y.copy(), s.v.copy(), 0.1, 1.0,
+        1.0, lines, np.zeros(5, dtype=np.int64), s.y.copy(), s.own.v.copy(), 0.1, 1.0,
         np.zeros(5), np.zeros(5), np.array([-1.0]), np.zeros(1), np.zeros((3, 3)),
     )  # fmt: skip
     assert (lines[:4, 0] == 1.0).all()

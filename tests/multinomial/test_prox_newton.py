@@ -84,7 +84,7 @@ def test_collinear_columns(l2):
     problem = collinear(l2=l2)
     ours = problem.solve(algorithm="prox-newton", tol=1e-9)
     assert ours.status.converged and ours.state.t <= 12
-    assert ours.state.memory["whole"]
+    assert ours.state.own.uses_whole_hessian
     other = problem.solve(algorithm="adf-bpd", tol=1e-5, max_passes=20000)
     assert other.status.converged
     assert ours.certificate.primal <= other.certificate.primal

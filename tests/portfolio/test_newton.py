@@ -350,7 +350,7 @@ def test_the_mix_goes_on_bitwise(no_factor):
     mixed = 0
     for less in (2, 4, 6):
         part = problem.solve(algorithm="newton", tol=1e-10, max_passes=whole.state.passes - less)
-        mixed += part.state.memory["system"]["smoothed"] is not None
+        mixed += part.state.own.system.smoothed is not None
         rest = problem.solve(algorithm="newton", tol=1e-10, state=part.state, max_passes=5000)
         assert (rest.x == whole.x).all() and (rest.y == whole.y).all()
     assert mixed

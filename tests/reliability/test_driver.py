@@ -6,7 +6,6 @@ import io
 import pickle
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -519,11 +518,11 @@ class Liar(Rule):
     theta_one: bool = False
     name: ClassVar[str] = "liar"
 
-    def begin(self, problem: dualgap.Problem, s: Any) -> Mapping[str, Any]:
-        return {}
+    def begin(self, problem: dualgap.Problem, s: Any) -> None:
+        return None
 
-    def update(self, problem: dualgap.Problem, s: Any) -> tuple[float, Mapping[str, Any]]:
-        return self.lie, {}
+    def update(self, problem: dualgap.Problem, s: Any) -> tuple[float, None]:
+        return self.lie, None
 
 
 @pytest.mark.parametrize("algorithm", ADAPTIVE)

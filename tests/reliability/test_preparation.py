@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap import driver
+from dualgap import solving
 from dualgap.algorithms import RANDOMISED, SPDC
 
 MODULES = ("katyusha", "minibatch", "multinomial", "multinomial_svrg", "saga", "spdc", "svrg")
@@ -74,7 +74,7 @@ def test_a_visit_of_no_rows_changes_nothing(case, layout):
     problem = make(loss, layout, l1=0.01)
     state = algorithm.step(problem, algorithm.start(problem, None, None).state)
     after = algorithm.visit(problem, state, np.zeros(0, dtype=np.int64))
-    before, now = ({**vars(s), **s.memory} for s in (state, after))
+    before, now = ({**vars(s), **vars(s.own)} for s in (state, after))
     arrays = [name for name, value in before.items() if isinstance(value, np.ndarray)]
     assert {"x", "y", "u"} <= set(arrays)
     for name in arrays:
@@ -93,8 +93,8 @@ def test_the_set_up_contains_the_loading(monkeypatch):
             return method(self, *arguments)
 
         monkeypatch.setattr(algorithm, name, noted)
-    setup = driver.Setup
-    monkeypatch.setattr(driver, "Setup", lambda *n: (order.append("clock"), setup(*n))[1])
+    setup = solving.Setup
+    monkeypatch.setattr(solving, "Setup", lambda *n: (order.append("clock"), setup(*n))[1])
     problem = make("logistic", "dense")
     half = problem.solve(algorithm="adf-spdc", tol=1e-15, max_passes=4)
     problem.solve(algorithm="adf-spdc", tol=1e-15, max_passes=2, state=half.state)

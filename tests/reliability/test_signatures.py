@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dualgap
-from dualgap import driver, paths
+from dualgap import api, paths
 
 STARTS = ("x0", "y0", "state", "earlier")
 """Arguments of one solve that a path chooses itself."""
@@ -66,7 +66,7 @@ def test_solve_hands_every_argument_on(monkeypatch):
         def solve(self, **arguments):
             seen.update(arguments)
 
-    monkeypatch.setattr(driver, "Problem", Recorder)
+    monkeypatch.setattr(api, "Problem", Recorder)
     given = {name: object() for name in parameters(dualgap.solve)}
     dualgap.solve(**given)
     assert seen == given

@@ -26,7 +26,7 @@ def follow(algorithm, problem, x0=None, y0=None, *, small=1e-12, iterations=None
     """Keep every iterate until rate^t < small, or for so many iterations."""
     s = algorithm.start(problem, x0, y0).state
     if iterations is None:
-        iterations = iterations_until(s.steps.rate, small)
+        iterations = iterations_until(s.own.steps.rate, small)
     states = [s]
     for _ in range(iterations):
         s = algorithm.step(problem, s)
@@ -34,8 +34,8 @@ def follow(algorithm, problem, x0=None, y0=None, *, small=1e-12, iterations=None
     return Run(
         np.array([s.x for s in states]),
         np.array([s.y for s in states]),
-        None if s.v is None else np.array([s.v for s in states]),
-        [s.steps for s in states],
+        None if s.own.v is None else np.array([s.own.v for s in states]),
+        [s.own.steps for s in states],
     )
 
 

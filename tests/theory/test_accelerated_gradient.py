@@ -26,7 +26,10 @@ def check(algorithm, problem, saddle, points):
         if name == "fast y":  # x0 = x*
             continue
         run = follow(algorithm, problem, x0)
-        m = problem.regularizer.strong_convexity + algorithm.start(problem, x0, None).state.Delta
+        m = (
+            problem.regularizer.strong_convexity
+            + algorithm.start(problem, x0, None).state.own.Delta
+        )
         P = saddle.suboptimality(run.X)
         bound = powers(run.steps[0].rate, len(P)) * (P[0] + m / 2 * saddle.primal_distance(x0))
         ratio = P / bound

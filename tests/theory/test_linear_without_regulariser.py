@@ -39,7 +39,7 @@ def problem(kappa, seed):
 def test_opt_bpd_contracts_at_the_rate_of_its_slowest_mode(kappa, seed):
     c, saddle = problem(kappa, seed)
     times = decades(OptBPD(schedule="theorem"), c, saddle, int(60 * kappa))
-    steps = OptBPD(schedule="theorem").start(c.problem, None, None).state.steps
+    steps = OptBPD(schedule="theorem").start(c.problem, None, None).state.own.steps
     slow = steps.tau * steps.sigma * c.M
     roots = np.roots(
         [1 + steps.sigma, -(2 + steps.sigma - slow * (1 + steps.theta)), 1 - slow * steps.theta]

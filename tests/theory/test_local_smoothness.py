@@ -7,8 +7,8 @@ import pytest
 
 import dualgap
 from dualgap.algorithms import ADFBPD
+from dualgap.api import Problem
 from dualgap.constants import Constants
-from dualgap.problem import Problem
 
 RNG = np.random.default_rng(11)
 A = RNG.normal(size=(300, 15))
@@ -40,8 +40,8 @@ def test_runs_are_shorter_where_rows_are_classified_with_confidence():
 def test_lam_bounds_the_curvature_of_the_region_and_not_of_all():
     problem = Problem(A, SIGNS, **SHARED)
     result = run(problem=problem)
-    assert result.state.Lam >= curvature(problem, result.x)
-    assert result.state.Lam <= 0.5 * problem.constants.Lam.value
+    assert result.state.own.Lam >= curvature(problem, result.x)
+    assert result.state.own.Lam <= 0.5 * problem.constants.Lam.value
 
 
 @pytest.mark.parametrize("loss", ["squared", "smoothed_hinge", "logistic"])
@@ -49,14 +49,14 @@ def test_nothing_changes_where_phi_is_as_curved_as_its_bound(loss):
     """Squared loss, losses with kinks, and logistic regression held near 0 by l2."""
     problem = Problem(A, SIGNS, loss=loss, l2=10.0)
     one, two = run(problem=problem), run(local=False, problem=problem)
-    assert one.state.Lam == two.state.Lam
+    assert one.state.own.Lam == two.state.own.Lam
     assert np.array_equal(one.x, two.x)
 
 
 def test_the_theorems_steps_rest_on_bounds():
     algorithm = ADFBPD(schedule="theorem")
     result = Problem(A, SIGNS, **SHARED).solve(algorithm=algorithm, tol=1e-8, max_passes=200)
-    assert result.state.Lam == Problem(A, SIGNS, **SHARED).constants.Lam.value
+    assert result.state.own.Lam == Problem(A, SIGNS, **SHARED).constants.Lam.value
 
 
 @pytest.mark.parametrize("share", [1e-2, 1e-6])
@@ -73,12 +73,12 @@ def test_a_roll_back_returns_to_the_bound():
 
     problem, algorithm = Problem(A, SIGNS, **SHARED), ADFBPD()
     state = problem.solve(algorithm=algorithm, tol=1e-8, max_passes=150).state
-    assert 0.0 < state.memory["level"] < 1.0
+    assert 0.0 < state.own.level < 1.0
     lost = replace(state, primal=1e9, dual=0.0)
-    back, _ = watch_progress(algorithm, problem, lost)
-    assert back.Lam == problem.constants.Lam_estimate.value
-    assert back.memory["level"] == 0.0
-    assert back.ahead is None
+    back, _ = watch_progress(algorithm, problem, lost, algorithm.adapt)
+    assert back.own.Lam == problem.constants.Lam_estimate.value
+    assert back.own.level == 0.0
+    assert back.own.ahead is None
 
 
 def test_in_parts_bitwise():
@@ -86,7 +86,7 @@ def test_in_parts_bitwise():
     whole = problem.solve(algorithm="adf-bpd", tol=1e-15, max_passes=203)
     part = problem.solve(algorithm="adf-bpd", tol=1e-15, max_passes=58)
     rest = problem.solve(algorithm="adf-bpd", tol=1e-15, max_passes=145, state=part.state)
-    assert whole.state.memory["level"] == rest.state.memory["level"] < 1.0
+    assert whole.state.own.level == rest.state.own.level < 1.0
     assert np.array_equal(whole.state.x, rest.state.x)
     assert whole.state.check_passes == rest.state.check_passes
 

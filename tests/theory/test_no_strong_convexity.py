@@ -22,6 +22,7 @@ import pytest
 
 from dualgap import Problem
 from dualgap.algorithms import AGD, BPD, DFBPD
+from dualgap.algorithms.primal_dual.state import update
 
 from .reference import newton, saddle_at
 from .runs import follow, partners
@@ -105,7 +106,7 @@ def test_constant_steps_are_not_enough(name):
     s = algorithm.start(problem, x0_of(saddle, "far"), None).state
     first = follow(algorithm, problem, x0_of(saddle, "far"), iterations=0)
     constant = start_constant(saddle, first, first.V)
-    s = replace(s, steps=replace(s.steps, accelerating=False))
+    s = update(s, steps=replace(s.own.steps, accelerating=False))
     worst = 0.0
     for t in range(1, 4 * ITERATIONS + 1):
         s = algorithm.step(problem, s)

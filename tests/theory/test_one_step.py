@@ -26,6 +26,7 @@ import scipy.linalg
 from dualgap.algorithms import BPD, DFBPD
 from dualgap.algorithms.primal_dual.bpd import bpd_step
 from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
+from dualgap.algorithms.primal_dual.state import update
 
 from .runs import iterations_until
 from .spectra import case
@@ -57,7 +58,7 @@ class OneStep:
         self.d = c.A.shape[1]
         self.first = algorithm.start(c.problem, np.zeros(self.d), np.zeros(N)).state
         self.step = bpd_step if algorithm.name == "bpd" else df_bpd_step
-        self.steps = self.first.steps
+        self.steps = self.first.own.steps
         self.theta = self.steps.rate
 
     def after(self, state, steps):
@@ -66,11 +67,11 @@ class OneStep:
         z = self.A @ x
         new = self.step(
             self.problem,
-            replace(
+            update(
                 self.first,
                 x=x,
                 y=y,
-                v=None if self.first.v is None else y,  # phi'(v) = v
+                v=None if self.first.own.v is None else y,  # phi'(v) = v
                 z=z,
                 zt=z + steps.theta * (z - self.A @ x_prev),
                 u=self.problem.adjoint(y),
@@ -79,7 +80,9 @@ class OneStep:
         )
         # What the next iteration will see is the extrapolation that this one starts from.
         np.testing.assert_allclose(
-            new.zt, self.A @ (new.x + steps.theta * (new.x - x)), atol=1e-12 * (1 + self.A.max())
+            new.own.zt,
+            self.A @ (new.x + steps.theta * (new.x - x)),
+            atol=1e-12 * (1 + self.A.max()),
         )
         return np.concatenate([new.x, x, new.y])
 

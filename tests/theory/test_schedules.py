@@ -100,7 +100,7 @@ def test_algorithms_use_these_with_L_and_mu_of_their_data():
     slack = {"rel": 1e-10}  # a certified Lam is larger by some 1e-12
 
     def steps(algorithm):
-        s = algorithm.start(problem, x0, None).state.steps
+        s = algorithm.start(problem, x0, None).state.own.steps
         return s.tau, s.sigma, s.theta
 
     tau, sigma_f, theta = equation_7_8(L, mu, lam, gamma_f, delta_f)
@@ -222,6 +222,6 @@ def test_accelerated_gradient_parameters():
     problem = Problem(A, np.sign(rng.standard_normal(20)), loss="logistic", l2=0.1)
     Lf = np.linalg.norm(A, 2) ** 2 / (20 * 4.0)
     s = math.sqrt(0.1 / (Lf + 0.1))
-    steps = AGD(schedule="theorem").start(problem, None, None).state.steps
+    steps = AGD(schedule="theorem").start(problem, None, None).state.own.steps
     expected = (1 / Lf, (1 - s) / (1 + s), 1 - s)
     assert (steps.tau, steps.theta, steps.rate) == pytest.approx(expected, rel=1e-10)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from dualgap.algorithms import BPD, OptBPD
+from dualgap.algorithms.contract import NO_ADVICE
 
 from .reference import newton, saddle_at
 from .runs import follow, partners, powers, starts
@@ -94,7 +95,7 @@ def test_lower_bound_on_mu_and_upper_bound_on_Lam_keep_the_theorem():
 class TwiceAsLong(BPD):
     """A mistake: tau and sigma twice Theorem 1's, with its theta."""
 
-    def steps(self, problem, Lam, Delta):
+    def steps(self, problem, Lam, Delta, boldness=1.0, advice=NO_ADVICE):
         right = super().steps(problem, Lam, Delta)
         return replace(right, tau=2 * right.tau, sigma=2 * right.sigma)
 

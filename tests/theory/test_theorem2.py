@@ -27,6 +27,7 @@ import pytest
 import scipy.linalg
 
 from dualgap.algorithms import SPDC
+from dualgap.algorithms.contract import NO_ADVICE
 from dualgap.kernels.spdc import spdc_dense
 
 from .reference import newton, saddle_at
@@ -95,9 +96,11 @@ def simulate(algorithm, problem, x0, y0):
         sampler = replace(algorithm, seed=seed).sampler(problem)
         stream = np.concatenate([sampler.rows(epoch) for epoch in range(PASSES)])
         x, u, y = first.x.copy(), first.u.copy(), first.y.copy()
-        v = first.v.copy() if algorithm.dual_free else np.zeros(N)
+        v = first.own.v.copy() if algorithm.dual_free else np.zeros(N)
         state = (x, x.copy(), u, y, v)
-        update = kernel(problem, first.steps, sampler.ratio, *state, dual_free=algorithm.dual_free)
+        update = kernel(
+            problem, first.own.steps, sampler.ratio, *state, dual_free=algorithm.dual_free
+        )
         for t in range(T + 1):
             run.X[seed, t], run.Y[seed, t], run.V[seed, t] = x, y, v
             update(stream[t : t + 1])  # after the last there is none
@@ -125,7 +128,7 @@ def weighted_squares(saddle, Y, dual_weights):
 def ratios(algorithm, problem, saddle, x0, y0):
     """E V_t/(theta^t C) for t >= 1, E G_t/(theta^t (C + G_0)); and the second line as printed."""
     run = simulate(algorithm, problem, x0, y0)
-    steps = algorithm.start(problem, x0, y0).state.steps
+    steps = algorithm.start(problem, x0, y0).state.own.steps
     ratio = algorithm.sampler(problem).ratio
     gamma = problem.loss.gamma
     primal = 1 / (2 * steps.tau) + problem.regularizer.strong_convexity / 2
@@ -188,7 +191,7 @@ def test_second_line_as_printed_is_false():
 class TenTimesAsLong(SPDC):
     """A mistake: tau and sigma ten times Theorem 2's, with its theta."""
 
-    def steps(self, problem, Lam, Delta, boldness=1.0):
+    def steps(self, problem, Lam, Delta, boldness=1.0, advice=NO_ADVICE):
         right = super().steps(problem, Lam, Delta)
         return replace(right, tau=10 * right.tau, sigma=10 * right.sigma)
 
@@ -213,7 +216,7 @@ class Linear:
         self.n, self.d = c.A.shape
         sampler = algorithm.sampler(c.problem)
         self.p, self.ratio = sampler.p, sampler.ratio
-        self.steps = algorithm.start(c.problem, np.zeros(self.d), np.zeros(self.n)).state.steps
+        self.steps = algorithm.start(c.problem, np.zeros(self.d), np.zeros(self.n)).state.own.steps
         self.theta = self.steps.theta
 
     def after(self, k, state, steps):
@@ -306,7 +309,7 @@ def test_parameters(how, conditioning):
         weighted = "weights" in how
         c = case(seed, kappa=2.0, conditioning=conditioning, l2=0.1 * (seed % 3), weighted=weighted)
         algorithm = SPDC(mu=c.mu, schedule="theorem", **options(how))
-        steps = algorithm.start(c.problem, None, None).state.steps
+        steps = algorithm.start(c.problem, None, None).state.own.steps
         expected = parameters(c, algorithm.sampler(c.problem).p)
         assert (steps.tau, steps.sigma, steps.theta) == pytest.approx(expected, rel=1e-12)
         assert steps.rate == pytest.approx(steps.theta**c.problem.n, rel=1e-12)  # of a pass
@@ -369,7 +372,7 @@ def test_zhang_xiao_in_the_mean(how):
     c = case(25, kappa=3.0, conditioning=0.0, l2=0.3, weighted="weights" in how, n=N, b=b)
     problem, saddle = c.problem, newton(c.problem)
     algorithm = SPDC(**options(how))
-    steps = algorithm.start(problem, None, None).state.steps
+    steps = algorithm.start(problem, None, None).state.own.steps
     ratio = algorithm.sampler(problem).ratio
     for x0 in (np.zeros(c.A.shape[1]), saddle.x.astype(float) + 3.0):
         run = simulate(algorithm, problem, x0, None)

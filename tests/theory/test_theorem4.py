@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from dualgap.algorithms import DFSPDC
+from dualgap.algorithms.contract import NO_ADVICE
 
 from .reference import newton, saddle_at
 from .runs import powers, starts
@@ -47,7 +48,7 @@ from .test_theorem2 import (
 def ratios(algorithm, problem, saddle, x0, y0):
     """E V_t/(theta^t C) for t >= 1, E G_t/(theta^t (C + G_0)); and the second line with C alone."""
     run = simulate(algorithm, problem, x0, y0)
-    steps = algorithm.start(problem, x0, y0).state.steps
+    steps = algorithm.start(problem, x0, y0).state.own.steps
     ratio = algorithm.sampler(problem).ratio
     primal = 1 / (2 * steps.tau) + problem.regularizer.strong_convexity / 2
     x = saddle.primal_distance(run.X).astype(float)
@@ -102,7 +103,7 @@ def test_second_line_where_its_bound_is_nearly_attained():
 class TenTimesAsLong(DFSPDC):
     """A mistake: tau and sigma ten times Theorem 4's, with its theta."""
 
-    def steps(self, problem, Lam, Delta, boldness=1.0):
+    def steps(self, problem, Lam, Delta, boldness=1.0, advice=NO_ADVICE):
         right = super().steps(problem, Lam, Delta)
         return replace(right, tau=10 * right.tau, sigma=10 * right.sigma)
 
@@ -131,7 +132,7 @@ def test_parameters(how, conditioning):
         weighted = "weights" in how
         c = case(seed, kappa=2.0, conditioning=conditioning, l2=0.1 * (seed % 3), weighted=weighted)
         algorithm = DFSPDC(mu=c.mu, schedule="theorem", **options(how))
-        steps = algorithm.start(c.problem, None, None).state.steps
+        steps = algorithm.start(c.problem, None, None).state.own.steps
         expected = parameters(c, algorithm.sampler(c.problem).p, dual_free=True)
         assert (steps.tau, steps.sigma, steps.theta) == pytest.approx(expected, rel=1e-12)
 

@@ -15,10 +15,11 @@ from dualgap.algorithms.contract import Algorithm, Start
 from dualgap.algorithms.portfolio import choose
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.primal_dual.ada_spdc import ADFSPDC, AdaSPDC
-from dualgap.algorithms.primal_dual.bpd import BPD, OptBPD
+from dualgap.algorithms.primal_dual.bpd import BPD
 from dualgap.algorithms.primal_dual.df_bpd import DFBPD
-from dualgap.algorithms.primal_dual.df_spdc import DFSPDC, OptDFSPDC
-from dualgap.algorithms.primal_dual.spdc import SPDC, OptSPDC
+from dualgap.algorithms.primal_dual.df_spdc import DFSPDC
+from dualgap.algorithms.primal_dual.oracle import OptBPD, OptDFSPDC, OptSPDC
+from dualgap.algorithms.primal_dual.spdc import SPDC
 from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
 from dualgap.algorithms.second_order.working_set import WorkingSet

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from dualgap._names import lookup
 from dualgap._types import Array
-from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.problem import Problem
 from dualgap.state import State, replace
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What a change of variables knows of the new ones, for an algorithm that can use it."""
+
+    sampling: str = "uniform"
+    """What randomised algorithms should draw by default."""
+    curvature: float | None = None
+    """An estimate of the least curvature of P, where the change has made one."""
+    row_curvature: Array | None = None
+    """gamma phi_i'' near the iterates, with a margin, where steps may count on it; 1 if None."""
+
+
+NO_ADVICE = Advice()
 
 
 @dataclass(frozen=True)
@@ -20,6 +33,27 @@ class Start:
 
     state: State
     notes: list[str] = field(default_factory=list)
+
+
+class Shown(NamedTuple):
+    """What a trace shows of an algorithm beside P and the gap.
+
+    One that has no such steps takes whole ones, and does not extrapolate.
+    """
+
+    Delta: float = 0.0
+    """The strong convexity from the data that its steps count on."""
+    tau: float = 1.0
+    """The primal step."""
+    sigma: float = 1.0
+    """The dual step."""
+    theta: float = 0.0
+    """The extrapolation, or the momentum."""
+    rollbacks: int = 0
+    """How often the run was rolled back."""
+
+
+NOTHING_SHOWN = Shown()
 
 
 @dataclass(frozen=True)
@@ -34,15 +68,6 @@ class Algorithm(ABC):
     uses_local_curvature: ClassVar[bool] = False
     """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
 
-    def __post_init__(self) -> None:
-        """Names of options become their values."""
-        schedule = getattr(self, "schedule", None)
-        if schedule is not None:
-            if not isinstance(schedule, str):
-                raise TypeError(f"schedule must be a name, got {schedule!r}.")
-            value = lookup("schedule", schedule, {"theorem": "theorem"})
-            object.__setattr__(self, "schedule", value)
-
     def aiming_at(self, tol: float) -> Algorithm:
         """The same algorithm, told the relative gap that is wanted; most need not know."""
         return self
@@ -53,7 +78,9 @@ class Algorithm(ABC):
         return 1.0
 
     @abstractmethod
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first iteration."""
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
@@ -71,23 +98,40 @@ class Algorithm(ABC):
         """One iteration of a batch method, or a few passes of a randomised one."""
 
     def step_back(self, problem: Problem, s: State, failed: State) -> State:
-        """s again, after a step from it that was not finite: the next one is a quarter as long."""
-        Lam = 16.0 * s.Lam
-        steps = self.steps(problem, Lam, s.Delta, s.memory.get("boldness", 1.0))
+        """s again, after a step from it that was not finite."""
+        return replace(s, t=failed.t, passes=failed.passes, check_passes=failed.check_passes)
+
+    def restart(
+        self, problem: Problem, s: State, move: Callable[[Array], Array], advice: Advice
+    ) -> State:
+        """The run in other variables: here a first state there, from the best x so far.
+
+        What the run has counted stays; what the algorithm knows was of other variables.
+
+        Parameters
+        ----------
+        problem : Problem
+            In the new variables.
+        s : State
+            In the old ones.
+        move : callable
+            Brings a point from the old variables to the new ones.
+        advice : Advice
+            What the change of variables has to say.
+        """
+        assert s.incumbent.x is not None
+        new = self.start(problem, move(s.incumbent.x), None, advice).state
+        best = replace(s.incumbent, x=new.x, primal=new.primal, lowest=new.primal)
         return replace(
-            s, t=failed.t, passes=failed.passes, check_passes=failed.check_passes, Lam=Lam,
-            steps=steps, ahead=None,
+            new, t=s.t, passes=s.passes, check_passes=s.check_passes + 1.0, budget=s.budget,
+            incumbent=best,
         )  # fmt: skip
 
-    @abstractmethod
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """(tau, sigma, theta) for these constants.
+    def estimated_gap(self, problem: Problem, s: State) -> float:
+        """An estimate of P - P* where D = -inf along the iterates; a paid check finds the truth."""
+        m = problem.regularizer.strong_convexity
+        return s.estimated_gap(m if m > 0 else 1e-2 * s.smoothness)
 
-        The monitor asks for less ``boldness`` (down from 1) where longer steps than the theorem's
-        have failed; methods that keep to the theorem need not listen.
-        """
-
-    def time_scale(self, problem: Problem, s: State) -> float:
-        """How many steps it takes to gain a constant factor, by the present estimate."""
-        m = problem.regularizer.strong_convexity + s.Delta
-        return math.sqrt(s.Lam / (problem.loss.gamma * m)) if m > 0 else math.inf
+    def shown(self, s: State) -> Shown:
+        """What the trace shows of the state."""
+        return NOTHING_SHOWN

@@ -11,8 +11,8 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.cli.model import Model
 from dualgap.datasets import load
-from dualgap.datasets._registry import NAMED_SETS
 from dualgap.datasets.loading import format_of, load_table
+from dualgap.datasets.registry import NAMED_SETS
 from dualgap.datasets.tables import Table
 
 SHOWN = 5

@@ -15,9 +15,9 @@ from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.datasets._download import cache_folder, check_digest, download, sidecar
 from dualgap.datasets._errors import DataError
-from dualgap.datasets._registry import NAMED_SETS, NamedSet
 from dualgap.datasets._streams import STDIN, name_of
 from dualgap.datasets.archives import load_npz
+from dualgap.datasets.registry import NAMED_SETS, NamedSet
 from dualgap.datasets.svmlight import load_svmlight
 from dualgap.datasets.tables import Table, load_arff, read_arff, read_csv
 

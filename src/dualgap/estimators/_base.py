@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm
+from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
@@ -28,7 +29,6 @@ from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
 from dualgap.estimators._stopping import BestScore
 from dualgap.paths import joined
-from dualgap.problem import Problem
 from dualgap.state import State
 from dualgap.status import Status
 from dualgap.trace import Snapshot, Trace

@@ -15,11 +15,11 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.estimators._base import DEFAULT_PASSES
 from dualgap.estimators._parameters import refuse
 from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.paths import walk
-from dualgap.problem import Problem
 
 FITTED = (
     "coef_",

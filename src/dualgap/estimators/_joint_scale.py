@@ -25,9 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.certificate import Certificate, bounded_terms
 from dualgap.feasible import DualPoint, make_feasible
-from dualgap.problem import Problem
 from dualgap.products import PLAIN, Predicted
 
 EPS = float(np.finfo(float).eps)

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators._joint_scale import EPS, JointPoint, best_scale, joint_point
 from dualgap.losses import Huber
-from dualgap.problem import Problem
 from dualgap.result import Result
 from dualgap.state import State
 from dualgap.status import Status
@@ -132,7 +132,7 @@ class JointSearch:
             inner = self.at(scale)
             duals = [result.y * (scale / place.scale), inner.loss.grad(z, problem.b)]
             before = math.inf if self.best is None else self.best.certificate.gap
-            point = self._judge(inner, x, duals, scale, result.state.Delta)
+            point = self._judge(inner, x, duals, scale, float(result.trace.strong_convexity[-1]))
             stop = self.tell(result.x, result.intercept, scale)
             if point.within(self.tol):
                 return Status.CONVERGED

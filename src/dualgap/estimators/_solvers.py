@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS, BATCH, Algorithm
-from dualgap.problem import Problem
+from dualgap.api import Problem
 
 STAND_FOR_AUTO = (
     "cholesky",

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import Tasks, with_callbacks
@@ -18,7 +19,6 @@ from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.losses import Huber
-from dualgap.problem import Problem
 from dualgap.trace import Trace
 
 

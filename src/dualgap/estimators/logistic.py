@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import (
     DEFAULT_PASSES,
@@ -31,7 +32,6 @@ from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._solvers import fits_multinomial
 from dualgap.estimators._stopping import BestScore, hold_back
 from dualgap.losses import Multinomial
-from dualgap.problem import Problem
 from dualgap.trace import Snapshot
 
 PENALTIES = ("l1", "l2", "elasticnet", None, "deprecated")

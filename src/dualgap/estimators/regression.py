@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
@@ -16,7 +17,6 @@ from dualgap.estimators._data import validated
 from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._stopping import BestScore, hold_back
-from dualgap.problem import Problem
 from dualgap.trace import Snapshot
 
 

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 
 from dualgap._types import Array
 from dualgap._validation import LARGEST
+from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified
 from dualgap.estimators._data import validated
@@ -31,7 +32,6 @@ from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import ElasticNet, Lasso
 from dualgap.paths import MOST_POINTS, lambda_grid
-from dualgap.problem import Problem
 
 
 class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):

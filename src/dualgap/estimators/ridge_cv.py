@@ -11,6 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.designs import as_design
 from dualgap.designs.moved import column_shifts, moved
 from dualgap.estimators import _parameters as check
@@ -35,7 +36,6 @@ from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import Ridge
 from dualgap.estimators.regression_cv import strengths
-from dualgap.problem import Problem
 
 
 class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, dense_rows, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
@@ -15,7 +16,6 @@ from dualgap.estimators._data import validated
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._stopping import BestScore, hold_back
 from dualgap.losses import SmoothedHinge, SquaredHinge
-from dualgap.problem import Problem
 from dualgap.trace import Snapshot
 
 

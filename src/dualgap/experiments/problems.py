@@ -18,9 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Data
+from dualgap.api import Problem
 from dualgap.datasets import synthetic1, synthetic2
 from dualgap.datasets.svmlight import load_svmlight
-from dualgap.problem import Problem
 
 LOSSES = {
     "synthetic1": "squared",

@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from dualgap._types import Array
-from dualgap.problem import Problem
+from dualgap.api import Problem
 
 CHOLESKY_LIMIT = 4096
 NEWTON_STEPS = 60

@@ -22,6 +22,7 @@ from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
 from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 from dualgap.result import Result
+from dualgap.solving import solve_problem
 from dualgap.status import Status
 
 PLAIN = {"algorithm", "tol", "max_passes", "random_state"}
@@ -106,7 +107,7 @@ def _walk(
                 continue
             in_vain = 0.0 if tracker is None else tracker.spent
             start |= {"x0": _given(problem, x), "y0": dual_ahead(problem, behind)}
-        result = problem.solve(**start, **options)
+        result = solve_problem(problem, **start, **options)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         start = {"earlier": result.state}
@@ -125,7 +126,7 @@ def _walk_on_gram(
             yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
         else:
             start = _given(at, x) if np.isfinite(x).all() else None
-            result = at.solve(x0=start, **options)
+            result = solve_problem(at, x0=start, **options)
             if result.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             yield _point(result)._replace(passes=passes + result.passes)

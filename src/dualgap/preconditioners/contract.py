@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dualgap._types import Array
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Algorithm
 from dualgap.problem import Problem
 from dualgap.state import State
-
-if TYPE_CHECKING:
-    from dualgap.algorithms import Algorithm
 
 
 class Change(ABC):
@@ -37,6 +35,14 @@ class Change(ABC):
     @abstractmethod
     def solve(self, problem: Problem, x: Array) -> Array:
         """A w with T w = x, or as near as the new variables reach."""
+
+    def advice(self) -> Advice:
+        """What is known of the new variables that an algorithm may use."""
+        return NO_ADVICE
+
+    def is_like(self, other: Change | None) -> bool:
+        """Whether the other one has made the same columns of the data; if in doubt it has not."""
+        return False
 
     def shift(self, x: Array) -> float | Array:
         """The new intercept less the old one."""

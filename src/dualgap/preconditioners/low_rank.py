@@ -24,6 +24,7 @@ import scipy.linalg
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm
+from dualgap.algorithms.contract import Advice
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.designs import RotatedDesign
 from dualgap.designs.contract import block_rows
@@ -65,8 +66,11 @@ class Rotated(Change):
             np.zeros(problem.d),
             self.strengths,
             intercept_scale=self.intercept_scale,
-            curvature=self.curvature,
         )
+
+    def advice(self) -> Advice:
+        """The least curvature, which the strong directions that were taken out have shown."""
+        return Advice(curvature=self.curvature)
 
     def coefficients(self, problem: Problem, w: Array) -> Array:
         """F H D w."""

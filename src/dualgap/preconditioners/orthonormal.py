@@ -33,6 +33,7 @@ from dualgap._arrays import precise_dot
 from dualgap._double import Double
 from dualgap._types import Array, Places
 from dualgap.algorithms import Algorithm, Newton, ProxNewton, WorkingSet
+from dualgap.algorithms.second_order.newton import NewtonState
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import DenseDesign, Design
 from dualgap.designs.contract import block_rows
@@ -236,7 +237,7 @@ def may_ask(algorithm: Algorithm, problem: Problem) -> bool:
 
 def _may_be_weak(inner: Problem, s: State) -> bool:
     """Whether Newton's factor is nearly singular; or there will be none, and another is cheap."""
-    factor = s.memory.get("factor")
+    factor = s.own.factor if isinstance(s.own, NewtonState) else None
     if factor is not None:
         return bool(factor.weakest < WEAK)
     k = int(_free(inner).size)

@@ -31,6 +31,7 @@ import scipy.linalg
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, with_options
+from dualgap.algorithms.contract import Advice
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
@@ -51,8 +52,6 @@ TRUST = 3
 """Roll-backs after which local curvature is not trusted any more."""
 GOOD_ENOUGH = 0.1
 """Whitening again has nothing to gain where the curvature of P is seen to be 1 but for this."""
-ANCHORS, KEPT = "whitened_at", 3
-"""Under this name a state remembers the last few x, with A x, that it was whitened at."""
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Above this reciprocal condition number one factorisation is accurate enough."""
@@ -97,10 +96,11 @@ class Whitening(Change):
             np.zeros(self.strengths.size),
             self.strengths,
             intercept_scale=problem.loss.gamma**0.5,
-            sampling="balanced",
-            curvature=1.0,
-            row_curvature=None if self.local is None else self.local.row_curvature,
         )
+
+    def advice(self) -> Advice:
+        """Rows are drawn by their leverage; P has curvature 1, and rows the local one."""
+        return Advice("balanced", 1.0, None if self.local is None else self.local.row_curvature)
 
     def shift(self, x: Array) -> float | Array:
         """means'x."""
@@ -197,15 +197,15 @@ class Whitener(Preconditioner):
         if not _may_whiten_again(problem, algorithm):
             return None
         now = old.local
-        if s.rollbacks >= TRUST:  # local curvature has misled the run: no more of it
+        if s.own.watch.rollbacks >= TRUST:  # local curvature has misled the run: no more of it
             return None if now is None else (self.begin(problem), s)
-        misled = now is not None and s.rollbacks > now.rollbacks
+        misled = now is not None and s.own.watch.rollbacks > now.rollbacks
         due = sum(t <= s.passes for t in self.again)
         if not misled and due <= (0 if now is None else now.times):
             return None
         before = math.inf if now is None else now.primal
         damping = DAMPING if now is None else now.damping
-        seen = s.Delta + float(old.strengths.min())
+        seen = s.own.Delta + float(old.strengths.min())
         if not misled and s.primal < before and abs(seen - 1.0) <= GOOD_ENOUGH:
             return None
         reached, s = s.primal, best_combination(inner, s)
@@ -218,7 +218,7 @@ class Whitener(Preconditioner):
         h = np.maximum(loss.hess(s.z, problem.b), damping * problem.mean_loss(s.z))
         h = np.minimum(h, 1.0 / loss.gamma)
         row_curvature = np.minimum(1.0, MARGIN * loss.gamma * h)
-        local = Local(row_curvature, damping, s.primal, due, s.rollbacks)
+        local = Local(row_curvature, damping, s.primal, due, s.own.watch.rollbacks)
         return self.change(problem, h, local), s
 
 
@@ -260,7 +260,7 @@ def best_combination(problem: Problem, s: State) -> State:
     passes find the direction long before the length; and a way that led too far is cut short.
     Damped Newton steps in a few variables.
     """
-    points = [(s.x, s.z), *s.memory.get(ANCHORS, ())]
+    points = [(s.x, s.z), *s.own.anchors]
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     X = np.stack([x for x, _ in points], axis=1)
     Z = np.stack([z - offset for _, z in points], axis=1)
@@ -284,7 +284,7 @@ def best_combination(problem: Problem, s: State) -> State:
         c, best = c + t * step, new
     x, z = X @ c, Z @ c + offset
     primal = problem.primal(x, z)
-    return replace(s, x=x, z=z, zt=z, primal=primal) if primal < s.primal else s
+    return replace(s, x=x, z=z, primal=primal) if primal < s.primal else s
 
 
 def whitening_matrix(base: Design, weights: Array, means: Array | None, l2: Array) -> Array:

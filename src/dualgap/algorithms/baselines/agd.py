@@ -18,10 +18,13 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import conjugate_at
+from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
+from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -29,7 +32,7 @@ NO_STRONG_CONVEXITY = "No strong convexity is known (l2 = 0): running the O(1/t^
 
 
 @dataclass(frozen=True)
-class AGD(Algorithm):
+class AGD(PrimalDual):
     """Accelerated proximal gradient descent.
 
     Parameters
@@ -45,7 +48,14 @@ class AGD(Algorithm):
 
     name: ClassVar[str] = "agd"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """tau = 1/Lf; theta is the momentum beta; there is no dual step."""
         Lf = Lam / problem.loss.gamma
         lam = problem.regularizer.strong_convexity
@@ -54,33 +64,36 @@ class AGD(Algorithm):
             return Steps(1.0 / Lf, math.nan, 0.0, accelerating=True)
         return Steps(1.0 / Lf, math.nan, (1.0 - s) / (1.0 + s), rate=1.0 - s)
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first iteration (y0 plays no part)."""
         mu = check.strong_convexity(self.mu)
         Delta = data_strong_convexity(problem.loss, problem.n, mu)
         constants = problem.constants
         Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate
-        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta)
-        notes = [NO_STRONG_CONVEXITY] if state.steps.accelerating else []
-        return Start(replace(state, xt=state.x), notes)
+        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta, advice=advice)
+        notes = [NO_STRONG_CONVEXITY] if state.own.steps.accelerating else []
+        return Start(update(state, xt=state.x), notes)
 
     def step(self, problem: Problem, s: State) -> State:
         """One iteration."""
-        assert s.xt is not None
-        tau, beta = s.steps.tau, s.steps.theta
+        own: PrimalDualState = s.own
+        assert own.xt is not None
+        tau, beta = own.steps.tau, own.steps.theta
         # line 1
-        phi, y = problem.mean_loss_grad(s.zt)
+        phi, y = problem.mean_loss_grad(own.zt)
         # line 2
         u = problem.adjoint(y)
-        x = problem.regularizer.prox(s.xt - tau * u, tau)
+        x = problem.regularizer.prox(own.xt - tau * u, tau)
         z = problem.predict(x)
         # line 3, for x and in the image of A
-        if s.steps.accelerating:
+        if own.steps.accelerating:
             beta = s.t / (s.t + 3.0)
-        new = replace(
+        new = update(
             s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, z=z, u=u,
             xt=x + beta * (x - s.x), zt=z + beta * (z - s.z),
-            steps=replace(s.steps, theta=beta), primal=problem.primal(x, z),
+            steps=replace(own.steps, theta=beta), primal=problem.primal(x, z),
         )  # fmt: skip
-        conj = None if problem.loss.is_quadratic else conjugate_at(problem, s.zt, y, phi)
+        conj = None if problem.loss.is_quadratic else conjugate_at(problem, own.zt, y, phi)
         return watch_Lam(self, problem, s, with_dual(problem, new, conj))

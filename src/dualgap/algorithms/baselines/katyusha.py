@@ -31,10 +31,11 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms.baselines.svrg import Snapshots
-from dualgap.algorithms.contract import Start
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.primal_dual.randomised import sparse_lines
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -45,13 +46,28 @@ NO_STRONG_CONVEXITY = (
 )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KatyushaState(PrimalDualState):
+    """The points of Katyusha beside its snapshot x: zeta is ``xt``."""
+
+    eta: Array
+    """The point that the snapshots are means of."""
+
+
 @dataclass(frozen=True)
 class Katyusha(Snapshots):
     """Katyusha; parameters as in `Snapshots`. In the trace tau is alpha and theta is tau1."""
 
     name: ClassVar[str] = "katyusha"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """(alpha, -, tau1) of the first outer loop."""
         Lc = Lam / problem.loss.gamma
         lam = problem.regularizer.strong_convexity
@@ -65,23 +81,27 @@ class Katyusha(Snapshots):
         tau1 = 2.0 / (t + 4.0)
         return Steps(1.0 / (3.0 * tau1 * Lc), math.nan, tau1, accelerating=True)
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first outer loop."""
-        state = super().start(problem, x0, y0).state
-        state = replace(state, xt=state.x, memory={"eta": state.x})
-        return Start(state, [NO_STRONG_CONVEXITY] if state.steps.accelerating else [])
+        s = super().start(problem, x0, y0, advice).state
+        own = KatyushaState(**{**vars(s.own), "xt": s.x}, eta=s.x)
+        notes = [NO_STRONG_CONVEXITY] if own.steps.accelerating else []
+        return Start(replace(s, own=own), notes)
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Lines 2 and 3 over the stream."""
         from dualgap.kernels.katyusha import katyusha_csr, katyusha_dense, tables
 
-        ratio = self.sampler(problem).ratio
-        alpha, tau1 = s.steps.tau, s.steps.theta
+        own: KatyushaState = s.own
+        ratio = self.sampler(problem, own.advice).ratio
+        alpha, tau1 = own.steps.tau, own.steps.theta
         # The weights are divided by the last one, which leaves keep^(N-1-j).
-        lam = 0.0 if s.steps.accelerating else problem.regularizer.strong_convexity
+        lam = 0.0 if own.steps.accelerating else problem.regularizer.strong_convexity
         keep = 1.0 / (1.0 + alpha * lam)
-        assert s.xt is not None
-        zeta, eta, total = s.xt.copy(), s.memory["eta"].copy(), np.zeros(problem.size)
+        assert own.xt is not None
+        zeta, eta, total = own.xt.copy(), own.eta.copy(), np.zeros(problem.size)
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
         g, loss, d = problem.regularizer, problem.loss, problem.d
         rows = problem.design.rows()
@@ -106,11 +126,12 @@ class Katyusha(Snapshots):
         if stream.size == 0:  # the mean of no points
             return s
         weights = float(np.sum(keep ** np.arange(stream.size)))
-        return replace(s, x=total / weights, xt=zeta, memory={**s.memory, "eta": eta})
+        return update(s, x=total / weights, xt=zeta, eta=eta)
 
     def step(self, problem: Problem, s: State) -> State:
         """One outer loop: lines 2 and 3, and line 1 of the next."""
         new = super().step(problem, s)
-        if not s.steps.accelerating:
+        if not s.own.steps.accelerating:
             return new
-        return replace(new, steps=self.without_strong_convexity(s.Lam / problem.loss.gamma, new.t))
+        Lc = s.own.Lam / problem.loss.gamma
+        return update(new, steps=self.without_strong_convexity(Lc, new.t))

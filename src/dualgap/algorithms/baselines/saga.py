@@ -23,17 +23,18 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.contract import Start
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
     distinct_rows,
     passes_and_check,
+    power_tables,
     randomised_start,
     sparse_lines,
 )
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.primal_dual.spdc import power_tables, visit_vectors
+from dualgap.algorithms.primal_dual.spdc import visit_vectors
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -51,13 +52,24 @@ class SAGA(Randomised):
     name: ClassVar[str] = "saga"
     serves_vectors: ClassVar[bool] = True
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """tau = 1/(3 Lc); there is no dual step and no extrapolation."""
         return Steps(problem.loss.gamma / (3.0 * Lam), math.nan, 0.0)
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first pass; the table may start from any y0."""
-        return Start(randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False))
+        return Start(
+            randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False, advice=advice)
+        )
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
@@ -69,8 +81,8 @@ class SAGA(Randomised):
             return visit_vectors(self, problem, s, stream)
         from dualgap.kernels.saga import saga_csr, saga_dense
 
-        sampler = self.sampler(problem)
-        tau = s.steps.tau
+        sampler = self.sampler(problem, s.own.advice)
+        tau = s.own.steps.tau
         x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
         g, loss, d = problem.regularizer, problem.loss, problem.d

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.contract import Start
-from dualgap.algorithms.primal_dual.batch import with_dual
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.primal_dual.bpd import require_dual_prox
+from dualgap.algorithms.primal_dual.family import with_dual
 from dualgap.algorithms.primal_dual.randomised import (
     REFRESH,
     Randomised,
@@ -29,6 +29,7 @@ from dualgap.algorithms.primal_dual.randomised import (
 )
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -43,6 +44,14 @@ class Plan(NamedTuple):
     made: float
     """The passes at which this was thought of, and the gap then."""
     gap: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SDCAState(PrimalDualState):
+    """What SDCA knows beside its points."""
+
+    plan: Plan | None = None
+    """When to check again; None before the first step."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +77,20 @@ class SDCA(Randomised):
     name: ClassVar[str] = "sdca"
     patience: ClassVar[int] = 1
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """There are none to choose."""
         return Steps(1.0, 1.0, 0.0)
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """y from y0, or phi'(A x0), or 0; x follows from it.
 
         With nothing known, phi'(0) would be an x of the size of 1/l2, a digit further away.
@@ -85,10 +103,11 @@ class SDCA(Randomised):
             )
         if x0 is None and y0 is None:
             y0 = np.zeros_like(problem.b)
-        s = randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False)
+        s = randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False, advice=advice)
         x = problem.regularizer.dual_x(-s.u)
         z = problem.predict(x) if x.any() else problem.predict_zero()
-        s = replace(s, x=x, z=z, zt=z, primal=problem.primal(x, z))
+        own = SDCAState(**{**vars(s.own), "zt": z})
+        s = replace(s, x=x, z=z, primal=problem.primal(x, z), own=own)
         return Start(with_dual(problem, s))
 
     def aiming_at(self, tol: float) -> SDCA:
@@ -102,12 +121,12 @@ class SDCA(Randomised):
 
     def step(self, problem: Problem, s: State) -> State:
         """Passes until the next check is due, or the budget is spent: then it stays due."""
-        plan = s.memory.get("plan")
+        plan: Plan | None = s.own.plan
         if plan is None or s.passes >= plan.due:
             plan = self._plan(problem, s, plan)
         passes = min(plan.due, max(math.floor(s.budget), s.passes + 1)) - s.passes
         new = passes_and_check(replace(self, check_every=int(passes)), problem, s)
-        return replace(new, memory={**new.memory, "plan": plan})
+        return update(new, plan=plan)
 
     def _plan(self, problem: Problem, s: State, last: Plan | None) -> Plan:
         """A check when the gap is within tol, if it falls as it did; not many passes from now."""

@@ -23,17 +23,18 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.contract import Start
-from dualgap.algorithms.primal_dual.batch import with_dual
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.primal_dual.family import with_dual
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
     distinct_rows,
+    power_tables,
     randomised_start,
     sparse_lines,
 )
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.primal_dual.spdc import power_tables
+from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -59,17 +60,21 @@ class Snapshots(Randomised):
         """The rows of one inner loop; every loop so far had one pass for its gradient."""
         return super().stream(problem, replace(s, passes=s.passes - s.t))
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first outer loop: y = phi'(A x0), so y0 plays no part."""
         x = problem.zeros() if x0 is None else x0
-        return Start(randomised_start(self, problem, x, None, Delta=0.0, dual_free=False))
+        return Start(
+            randomised_start(self, problem, x, None, Delta=0.0, dual_free=False, advice=advice)
+        )
 
     def step(self, problem: Problem, s: State) -> State:
         """One outer loop: lines 2 and 3; then line 1 of the next, which gives P(x) and D(y)."""
         s = self.visit(problem, s, self.stream(problem, s))
         z = problem.predict(s.x)
         y = problem.loss.grad(z, problem.b)
-        new = replace(
+        new = update(
             s, t=s.t + 1, passes=s.passes + self.passes_per_step, z=z, zt=z, y=y,
             u=problem.adjoint(y), primal=problem.primal(s.x, z),
         )  # fmt: skip
@@ -83,7 +88,14 @@ class SVRG(Snapshots):
     name: ClassVar[str] = "svrg"
     serves_vectors: ClassVar[bool] = True
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""
         return Steps(0.1 * problem.loss.gamma / Lam, math.nan, 0.0)
 
@@ -93,8 +105,8 @@ class SVRG(Snapshots):
             return replace(s, x=self._vector_loop(problem, s, stream))
         from dualgap.kernels.svrg import svrg_csr, svrg_dense
 
-        sampler = self.sampler(problem)
-        tau = s.steps.tau
+        sampler = self.sampler(problem, s.own.advice)
+        tau = s.own.steps.tau
         w = s.x.copy()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
         g, loss, d = problem.regularizer, problem.loss, problem.d
@@ -124,8 +136,8 @@ class SVRG(Snapshots):
         from dualgap.kernels.multinomial_svrg import multinomial_svrg_csr, multinomial_svrg_dense
 
         assert problem.outputs is not None
-        ratio = self.sampler(problem).ratio
-        tau, K, d = s.steps.tau, problem.outputs, problem.d
+        ratio = self.sampler(problem, s.own.advice).ratio
+        tau, K, d = s.own.steps.tau, problem.outputs, problem.d
         offset = np.zeros((0, K)) if problem.offset is None else problem.offset
         work = np.zeros((2, K))
         g = problem.regularizer

@@ -17,16 +17,18 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.primal_dual.adaptation import Curvature, Rule, as_rule, default_start
 from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
-from dualgap.algorithms.primal_dual.batch import first_state, watch_Lam
+from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.bpd import bpd_step, data_strong_convexity, require_dual_prox
 from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
+from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, retuned
 from dualgap.algorithms.primal_dual.local import is_local, localised, watch_local
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps, df_bpd_steps
+from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
-from dualgap.state import State, replace
+from dualgap.state import State
 
 
 def check_start(problem: Problem, rule: Rule, mu: float | None) -> None:
@@ -51,12 +53,15 @@ def credible(problem: Problem, s: State, Delta: float) -> float:
 
     The printed rules double, and may overshoot for a while; what is not a number changes nothing.
     """
-    smoothness = s.Lam / problem.loss.gamma
-    return min(max(Delta, 1e-12 * smoothness), 16.0 * smoothness) if Delta == Delta else s.Delta
+    before: PrimalDualState = s.own
+    smoothness = before.Lam / problem.loss.gamma
+    if Delta != Delta:
+        return before.Delta
+    return min(max(Delta, 1e-12 * smoothness), 16.0 * smoothness)
 
 
 @dataclass(frozen=True)
-class AdaBPD(Algorithm):
+class AdaBPD(PrimalDual):
     """Algorithm 2.
 
     Parameters
@@ -81,7 +86,14 @@ class AdaBPD(Algorithm):
         super().__post_init__()
         object.__setattr__(self, "adapt", as_rule(self.adapt))
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """Theorem 1's at the estimate."""
         lam = problem.regularizer.strong_convexity
         return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=self.adapt.theta_one)
@@ -90,30 +102,32 @@ class AdaBPD(Algorithm):
         """The iteration without adaptation."""
         return bpd_step(problem, s)
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first iteration."""
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "adf-bpd")
         check_start(problem, self.adapt, self.mu)
         constants = problem.constants
         Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
-        Delta = first_estimate(problem, self.adapt, self.mu, default_start(problem, Lam))
-        state = first_state(self, problem, x0, y0, Lam=Lam, Delta=Delta, dual_free=self.dual_free)
-        memory = {"rule": self.adapt.name, **self.adapt.begin(problem, state)}
-        return Start(replace(state, memory=memory))
+        Delta = first_estimate(problem, self.adapt, self.mu, default_start(problem, Lam, advice))
+        s = first_state(
+            self, problem, x0, y0, Lam=Lam, Delta=Delta, dual_free=self.dual_free, advice=advice
+        )
+        return Start(update(s, rule=self.adapt.name, remembered=self.adapt.begin(problem, s)))
 
     def step(self, problem: Problem, s: State) -> State:
         """One iteration, and every T-th time an adaptation."""
         # Alg. 2, lines 1-3
         watch = watch_local if is_local(s) else watch_Lam
         new = watch(self, problem, s, self.plain_step(problem, s))
-        new, tuning = watch_progress(self, problem, new)
+        new, tuning = watch_progress(self, problem, new, self.adapt)
         # Alg. 2, line 4
         if tuning and new.t % self.adapt.period == 0:
-            Delta, memory = self.adapt.update(problem, new)
+            Delta, remembered = self.adapt.update(problem, new)
             Delta = credible(problem, new, Delta)
-            steps = self.steps(problem, new.Lam, Delta, new.memory.get("boldness", 1.0))
-            new = replace(new, Delta=Delta, steps=steps, memory={**new.memory, **memory})
+            new = retuned(self, problem, new, Delta=Delta, remembered=remembered)
             new = self.after_tuning(problem, new)
         return new
 
@@ -143,7 +157,14 @@ class ADFBPD(AdaBPD):
     name: ClassVar[str] = "adf-bpd"
     dual_free: ClassVar[bool] = True
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """Theorem 3's at the estimate."""
         k = 0.5 if self.schedule == "theorem" else max(boldness, 0.5)
         lam = problem.regularizer.strong_convexity

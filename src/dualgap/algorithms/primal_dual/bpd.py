@@ -1,4 +1,4 @@
-"""Algorithm 1: Batch Primal-Dual (BPD), and Opt-BPD, which takes mu from the data.
+"""Algorithm 1: Batch Primal-Dual (BPD).
 
 Parameters tau, sigma, theta; start (x~ = x, y).  For t = 0, 1, 2, ...
 
@@ -18,12 +18,15 @@ from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import conjugate_at
+from dualgap.algorithms.primal_dual.batch import watch_Lam
+from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, bpd_steps
+from dualgap.algorithms.primal_dual.state import update
 from dualgap.losses import Loss
 from dualgap.problem import Problem
-from dualgap.state import State, replace
+from dualgap.state import State
 
 NO_THEOREM = (
     "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running the "
@@ -33,21 +36,20 @@ NO_THEOREM = (
 
 def bpd_step(problem: Problem, s: State) -> State:
     """One iteration of Algorithm 1."""
-    tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
+    steps, zt = s.own.steps, s.own.zt
+    tau, sigma, theta = steps.tau, steps.sigma, steps.theta
     # Alg. 1, line 1
-    y, conj = dual_prox(problem, s.y + sigma * s.zt, sigma, guess=s.zt)
+    y, conj = dual_prox(problem, s.y + sigma * zt, sigma, guess=zt)
     # Alg. 1, line 2
     u = problem.adjoint(y)
     x = problem.regularizer.prox(s.x - tau * u, tau)
     z = problem.predict(x)
-    if s.steps.accelerating:
-        steps = accelerate(s.steps, problem.loss.gamma)
+    if steps.accelerating:
+        steps = accelerate(steps, problem.loss.gamma)
         theta = steps.theta
-    else:
-        steps = s.steps
     # Alg. 1, line 3, in the image of A
     zt = z + theta * (z - s.z)
-    new = replace(
+    new = update(
         s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, z=z, zt=zt, u=u, steps=steps,
         primal=problem.primal(x, z),
     )  # fmt: skip
@@ -68,31 +70,6 @@ def data_strong_convexity(loss: Loss, n: int, mu: float | None) -> float:
     return loss.delta * mu * mu / n if mu else 0.0
 
 
-def oracle_strong_convexity(problem: Problem) -> tuple[float, list[str]]:
-    """What the data really offer, computed from them, and what to say about it."""
-    loss, constants = problem.loss, problem.constants
-    if loss.delta > 0:
-        return loss.delta * constants.M.value, []
-    if loss.is_vector:
-        note = (
-            f"loss={loss.name!r} has delta = 0, and its curvature at the optimum is not computed: "
-            "only the regulariser's strong convexity counts."
-        )
-        return 0.0, [note]
-    if problem.n < problem.size:
-        return 0.0, []
-    reference = problem.solve(algorithm="adf-bpd", tol=1e-8, max_passes=5000)
-    z = problem.predict(problem.join(reference.x, reference.intercept))
-    constants.passes += reference.setup.passes + reference.passes
-    weights = problem.q * loss.hess(z, problem.b)
-    Delta = max(float(constants.gram_eigenvalues(weights)[0]), 0.0)
-    note = (
-        f"loss={loss.name!r} has delta = 0: strong convexity {Delta:.3g} is the smallest "
-        "eigenvalue of A' diag(q phi'') A at a reference optimum."
-    )
-    return Delta, [note]
-
-
 def require_dual_prox(name: str, loss: Loss, instead: str) -> None:
     """Refuse a loss that an algorithm cannot treat, before any work."""
     if not loss.has_dual_prox:
@@ -103,7 +80,7 @@ def require_dual_prox(name: str, loss: Loss, instead: str) -> None:
 
 
 @dataclass(frozen=True)
-class BPD(Algorithm):
+class BPD(PrimalDual):
     """Algorithm 1 with a given mu (0 by default: only the regulariser's strong convexity).
 
     Parameters
@@ -119,7 +96,14 @@ class BPD(Algorithm):
 
     name: ClassVar[str] = "bpd"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """Theorem 1's."""
         lam = problem.regularizer.strong_convexity
         return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=False)
@@ -129,37 +113,17 @@ class BPD(Algorithm):
         mu = check.strong_convexity(self.mu)
         return data_strong_convexity(problem.loss, problem.n, mu), []
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first iteration."""
         require_dual_prox(self.name, problem.loss, "df-bpd")
         Delta, notes = self.Delta(problem)
         constants = problem.constants
         Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate
-        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta)
-        return Start(state, notes + ([NO_THEOREM] if state.steps.accelerating else []))
+        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta, advice=advice)
+        return Start(state, notes + ([NO_THEOREM] if state.own.steps.accelerating else []))
 
     def step(self, problem: Problem, s: State) -> State:
         """One iteration."""
         return watch_Lam(self, problem, s, bpd_step(problem, s))
-
-
-@dataclass(frozen=True)
-class OptBPD(BPD):
-    """BPD with mu computed from the data: what adaptation is measured against.
-
-    For a loss with delta = 0 the data offer only local strong convexity: the smallest eigenvalue
-    of A' diag(q phi'') A at a reference optimum is used instead of delta mu^2/n.
-    """
-
-    name: ClassVar[str] = "opt-bpd"
-
-    def Delta(self, problem: Problem) -> tuple[float, list[str]]:
-        """From the given mu, or exactly from the data."""
-        return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
-
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """Theorem 1's; theta = 1 where Delta is local and the theorem has no delta."""
-        lam = problem.regularizer.strong_convexity
-        if problem.loss.delta == 0:
-            lam = problem.regularizer.penalised_strength if Delta > 0 else lam
-        return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=False)

@@ -21,12 +21,15 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import per_row
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import conjugate_at
+from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.bpd import NO_THEOREM, data_strong_convexity
+from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, df_bpd_steps, proved_factor
+from dualgap.algorithms.primal_dual.state import Ahead, PrimalDualState, update
 from dualgap.problem import Problem
-from dualgap.state import Ahead, State, replace
+from dualgap.state import State
 
 
 def df_bpd_step(problem: Problem, s: State, *, steps_may_change: bool = False) -> State:
@@ -35,30 +38,30 @@ def df_bpd_step(problem: Problem, s: State, *, steps_may_change: bool = False) -
     Line 1 of the next iteration needs of A x+ one row at a time, so dense data are read once for
     z = A x+ and for the next A'Qy, unless the steps are about to change.
     """
-    assert s.v is not None
-    tau, sigma, theta = s.steps.tau, s.steps.sigma, s.steps.theta
+    own: PrimalDualState = s.own
+    assert own.v is not None
+    steps = own.steps
+    tau, sigma, theta = steps.tau, steps.sigma, steps.theta
     # Alg. 6, line 1
-    if s.ahead is not None and s.ahead.sigma == sigma:
-        _, v, y, u = s.ahead
+    if own.ahead is not None and own.ahead.sigma == sigma:
+        _, v, y, u = own.ahead
         phi = problem.mean_loss(v, y)
     else:
-        v = (s.v + sigma * s.zt) / (1.0 + sigma)
+        v = (own.v + sigma * own.zt) / (1.0 + sigma)
         phi, y = problem.mean_loss_grad(v)
         u = problem.adjoint(y)
     # Alg. 6, line 2
     x = problem.regularizer.prox(s.x - tau * u, tau)
-    if s.steps.accelerating:
-        steps = accelerate(s.steps, 1.0)
+    if steps.accelerating:
+        steps = accelerate(steps, 1.0)
         theta = steps.theta
-    else:
-        steps = s.steps
     # Alg. 6, line 3, in the image of A
     if problem.design.reads_once and not steps_may_change:
         z, zt, ahead = _with_line_1(problem, x, s.z, v, theta, steps.sigma)
     else:
         z, ahead = problem.predict(x), None
         zt = z + theta * (z - s.z)
-    new = replace(
+    new = update(
         s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, v=v, z=z, zt=zt, u=u, steps=steps,
         primal=problem.primal(x, z), ahead=ahead,
     )  # fmt: skip
@@ -89,7 +92,7 @@ def _with_line_1(
 
 
 @dataclass(frozen=True)
-class DFBPD(Algorithm):
+class DFBPD(PrimalDual):
     """Algorithm 6 with a given mu (0 by default: only the regulariser's strong convexity).
 
     Parameters
@@ -105,20 +108,31 @@ class DFBPD(Algorithm):
 
     name: ClassVar[str] = "df-bpd"
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """Theorem 3's."""
         k = 0.5 if self.schedule == "theorem" else proved_factor(problem.loss)
         lam = problem.regularizer.strong_convexity
         return df_bpd_steps(problem.loss, Lam, lam, Delta, k=k, theta_one=False)
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first iteration."""
         mu = check.strong_convexity(self.mu)
         Delta = data_strong_convexity(problem.loss, problem.n, mu)
         constants = problem.constants
         Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate
-        state = first_state(self, problem, x0, y0, Lam=Lam.value, Delta=Delta, dual_free=True)
-        return Start(state, [NO_THEOREM] if state.steps.accelerating else [])
+        state = first_state(
+            self, problem, x0, y0, Lam=Lam.value, Delta=Delta, dual_free=True, advice=advice
+        )
+        return Start(state, [NO_THEOREM] if state.own.steps.accelerating else [])
 
     def step(self, problem: Problem, s: State) -> State:
         """One iteration."""

@@ -1,4 +1,4 @@
-"""Algorithm 7 without adaptation: DF-SPDC, dual-free SPDC, and Opt-DF-SPDC.
+"""Algorithm 7 without adaptation: DF-SPDC, dual-free SPDC.
 
 Parameters tau, sigma, theta; start x~ = x, v with y = phi'(v), u = A'Qy.  For t = 0, 1, 2, ...
 
@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dualgap.algorithms.contract import NO_ADVICE, Advice
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.primal_dual.spdc import PROVED, SPDC, OptSPDC
+from dualgap.algorithms.primal_dual.spdc import PROVED, SPDC
 from dualgap.problem import Problem
 
 
@@ -28,15 +29,14 @@ class DFSPDC(SPDC):
     name: ClassVar[str] = "df-spdc"
     dual_free: ClassVar[bool] = True
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """Theorem 4's."""
         lam = problem.regularizer.strong_convexity
-        return self.theorem_steps(problem, Lam, lam, Delta, PROVED)
-
-
-@dataclass(frozen=True)
-class OptDFSPDC(OptSPDC):
-    """Dual-free SPDC with mu computed from the data and steps of 1/R under the monitor."""
-
-    name: ClassVar[str] = "opt-df-spdc"
-    dual_free: ClassVar[bool] = True
+        return self.theorem_steps(problem, Lam, lam, Delta, PROVED, advice)

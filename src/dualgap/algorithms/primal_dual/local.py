@@ -16,10 +16,11 @@ from __future__ import annotations
 import math
 
 from dualgap._arrays import dot
-from dualgap.algorithms.contract import Algorithm
+from dualgap.algorithms.primal_dual.family import PrimalDual, retuned
+from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.algorithms.second_order.curvature import is_smooth
 from dualgap.problem import Problem
-from dualgap.state import State, replace
+from dualgap.state import State
 
 LESS = 0.5
 """Of the mean of phi'' when Lam was last found: with less, it is found anew."""
@@ -31,49 +32,46 @@ NEVER = 0.0
 
 def is_local(s: State) -> bool:
     """Whether Lam is that of the present region."""
-    return bool(0.0 < s.memory.get("level", 1.0) < 1.0)
+    return bool(0.0 < s.own.level < 1.0)
 
 
-def localised(algorithm: Algorithm, problem: Problem, s: State) -> State:
+def localised(algorithm: PrimalDual, problem: Problem, s: State) -> State:
     """The state with Lam found anew, where that is due."""
-    loss, known = problem.loss, s.memory.get("level", 1.0)
-    if loss.is_quadratic or loss.is_vector or not is_smooth(problem) or s.steps.accelerating:
+    loss, own = problem.loss, s.own
+    if loss.is_quadratic or loss.is_vector or not is_smooth(problem) or own.steps.accelerating:
         return s
     share = loss.gamma * loss.hess(s.z, problem.b)  # of the bound on phi''
     level = problem.mean(share)
-    if not 0.0 < level <= LESS * known:
+    if not 0.0 < level <= LESS * own.level:
         return s
     found, cost = problem.constants.weighted_Lam(problem.q * share)
     found *= MARGIN
-    memory = {**s.memory, "level": level}
-    s = replace(s, memory=memory, check_passes=s.check_passes + cost)
-    return _with_Lam(algorithm, problem, s, found) if 0.0 < found < s.Lam else s
+    s = update(s, level=level, check_passes=s.check_passes + cost)
+    return retuned(algorithm, problem, s, Lam=found) if 0.0 < found < own.Lam else s
 
 
-def taken_back(problem: Problem, s: State) -> tuple[float, dict[str, float]]:
-    """The Lam to go on with after a roll-back, and what to remember: the bound, for good."""
-    Lam = problem.constants.Lam_estimate.value if is_local(s) else s.Lam
-    return Lam, {"level": NEVER}
+def lasting_Lam(problem: Problem, s: State) -> float:
+    """The Lam to go on with after a roll-back: the bound, for good."""
+    Lam: float = s.own.Lam
+    return problem.constants.Lam_estimate.value if is_local(s) else Lam
 
 
-def watch_local(algorithm: Algorithm, problem: Problem, old: State, s: State) -> State:
+def watch_local(algorithm: PrimalDual, problem: Problem, old: State, s: State) -> State:
     """Raise Lam if the curvature along this step, gamma <dz, phi'(z) - phi'(z_old)>, was larger.
 
     Every step is looked at: there is no bound behind this that makes harm slow.
     """
-    z_before, slope = old.memory.get("looked", (None, None))
-    if z_before is not old.z:
+    before: PrimalDualState = old.own
+    if before.looked is not None and before.looked[0] is old.z:
+        slope = before.looked[1]
+    else:
         slope = problem.loss.grad(old.z, problem.b)
     here = problem.loss.grad(s.z, problem.b)
-    s = replace(s, memory={**s.memory, "looked": (s.z, here)})
+    s = update(s, looked=(s.z, here))
     dx, dz = s.x - old.x, s.z - old.z
     moved = dot(dx, dx)
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
     seen = problem.loss.gamma * problem.inner(here - slope, dz) / moved
-    return _with_Lam(algorithm, problem, s, 1.02 * seen) if s.Lam < seen < math.inf else s
-
-
-def _with_Lam(algorithm: Algorithm, problem: Problem, s: State, Lam: float) -> State:
-    steps = algorithm.steps(problem, Lam, s.Delta, s.memory.get("boldness", 1.0))
-    return replace(s, Lam=Lam, steps=steps)
+    too_small = s.own.Lam < seen < math.inf
+    return retuned(algorithm, problem, s, Lam=1.02 * seen) if too_small else s

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap.algorithms.primal_dual.randomised import sparse_lines
+from dualgap.algorithms.primal_dual.randomised import power_tables, sparse_lines
 from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
-from dualgap.state import State, replace
+from dualgap.state import State
 
 if TYPE_CHECKING:
     from dualgap.algorithms.primal_dual.spdc import SPDC
@@ -21,25 +22,25 @@ if TYPE_CHECKING:
 
 def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
     """The points after the stream, block by block."""
-    from dualgap.algorithms.primal_dual.spdc import power_tables
     from dualgap.kernels.minibatch import minibatch_csr, minibatch_dense
 
-    sampler, m = algorithm.sampler(problem), algorithm.batch
-    steps, g, loss, rows = s.steps, problem.regularizer, problem.loss, problem.design.rows()
-    assert s.xt is not None
+    own, m = s.own, algorithm.batch
+    sampler = algorithm.sampler(problem, own.advice)
+    steps, g, loss, rows = own.steps, problem.regularizer, problem.loss, problem.design.rows()
+    assert own.xt is not None
     y = s.y.copy()
-    v = s.v.copy() if s.v is not None else np.zeros(0)
+    v = own.v.copy() if own.v is not None else np.zeros(0)
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     step, drift = np.empty(m), np.empty(m)
     if rows.dense is not None:
-        x, old, u = s.x.copy(), s.xt.copy(), s.u.copy()
+        x, old, u = s.x.copy(), own.xt.copy(), s.u.copy()
         minibatch_dense(
             rows.dense, rows.constant, problem.b, offset, stream, m, problem.q, sampler.ratio,
             steps.sigma, x, old, u, y, v, steps.tau, steps.theta, g.l1, g.l2,
             loss.code, loss.parameter, algorithm.dual_free, np.empty(x.size), step, drift,
         )  # fmt: skip
     else:
-        lines = sparse_lines(problem.d, s.x, s.xt, s.u, width=6)
+        lines = sparse_lines(problem.d, s.x, own.xt, s.u, width=6)
         l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
         l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
         C, H = power_tables(steps.tau, g.l2[: problem.d], -(-stream.size // m))
@@ -49,4 +50,4 @@ def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> S
             C, H, loss.code, loss.parameter, algorithm.dual_free, step, drift,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    return replace(s, x=x, xt=old, y=y, u=u, v=v if algorithm.dual_free else None)
+    return update(s, x=x, xt=old, y=y, u=u, v=v if algorithm.dual_free else None)

@@ -16,10 +16,12 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import cache_lines
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm
+from dualgap.algorithms.contract import NO_ADVICE, Advice
+from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.adaptation import known_curvature
-from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, with_dual
+from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
 from dualgap.algorithms.primal_dual.sampling import Rows, Sampler, make_sampler
+from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -30,7 +32,7 @@ REFRESH = 20
 
 
 @dataclass(frozen=True)
-class Randomised(Algorithm):
+class Randomised(PrimalDual):
     """Base of the randomised algorithms.
 
     Parameters
@@ -63,7 +65,7 @@ class Randomised(Algorithm):
 
     def stream(self, problem: Problem, s: State) -> Rows:
         """The rows that the next step visits."""
-        sampler, first = self.sampler(problem), int(s.passes)
+        sampler, first = self.sampler(problem, s.own.advice), int(s.passes)
         return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
 
     @abstractmethod
@@ -74,22 +76,22 @@ class Randomised(Algorithm):
         """Compile the kernel or load it from the cache: run it over no rows."""
         self.visit(problem, s, np.zeros(0, dtype=np.int64))
 
-    def sampler(self, problem: Problem) -> Sampler:
+    def sampler(self, problem: Problem, advice: Advice = NO_ADVICE) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
         require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
         named = self.sampling is None or isinstance(self.sampling, str)
-        key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed)
+        key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed, advice)
         if key not in kept:
-            kept[key] = make_sampler(problem, self.sampling, self.seed)
+            kept[key] = make_sampler(problem, self.sampling, self.seed, advice)
         return kept[key]
 
     def time_scale(self, problem: Problem, s: State) -> float:
         """1 + sqrt(R^2/(n gamma m)) passes, in steps."""
-        m = problem.regularizer.strong_convexity + s.Delta
+        m = problem.regularizer.strong_convexity + s.own.Delta
         if m <= 0.0:
             return math.inf
-        passes = 1.0 + math.sqrt(s.Lam / (problem.n * problem.loss.gamma * m))
+        passes = 1.0 + math.sqrt(s.own.Lam / (problem.n * problem.loss.gamma * m))
         return passes / self.passes_per_step
 
 
@@ -123,10 +125,22 @@ def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
     return lines
 
 
-def start_estimate(problem: Problem) -> float:
+def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
+    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else C = (-1,)."""
+    if (l2 != l2[0]).any():
+        return np.array([-1.0]), np.zeros(1)
+    m = np.arange(steps + 1.0)
+    q = m * np.log1p(tau * l2[0])
+    if l2[0] == 0.0:
+        return np.ones(steps + 1), m * tau
+    H = np.where(q < 1e-16, m * tau, -np.expm1(-q) / l2[0])
+    return np.exp(-q), H
+
+
+def start_estimate(problem: Problem, advice: Advice) -> float:
     """First estimate of delta mu^2/n: between lambda and the mean eigenvalue of A'QA."""
-    if problem.curvature is not None:
-        return known_curvature(problem, problem.curvature)
+    if advice.curvature is not None:
+        return known_curvature(problem, advice.curvature)
     mean = problem.constants.trace / problem.constants.gram_side / problem.loss.gamma
     mean = mean if mean > 0 else 1.0
     low = max(problem.regularizer.penalised_strength, 1e-6 * mean)
@@ -141,11 +155,14 @@ def randomised_start(
     *,
     Delta: float,
     dual_free: bool,
+    advice: Advice,
 ) -> State:
     """The points of `first_state`, with Lam = R^2 and x_old = x."""
-    R = algorithm.sampler(problem).R
-    state = first_state(algorithm, problem, x0, y0, Lam=R * R, Delta=Delta, dual_free=dual_free)
-    return replace(state, xt=state.x)
+    R = algorithm.sampler(problem, advice).R
+    s = first_state(
+        algorithm, problem, x0, y0, Lam=R * R, Delta=Delta, dual_free=dual_free, advice=advice
+    )
+    return update(s, xt=s.x)
 
 
 def passes_and_check(algorithm: Randomised, problem: Problem, s: State) -> State:
@@ -158,10 +175,10 @@ def passes_and_check(algorithm: Randomised, problem: Problem, s: State) -> State
     if int(s.passes) % REFRESH == 0:
         u = problem.adjoint(s.y)
         cost += 1.0
-    new = replace(
+    new = update(
         s, z=z, zt=z, u=u, primal=problem.primal(s.x, z), check_passes=s.check_passes + cost
     )
-    conj = None
-    if s.v is not None:
-        conj = conjugate_at(problem, s.v, s.y, problem.mean_loss(s.v, s.y))
+    conj, v = None, s.own.v
+    if v is not None:
+        conj = conjugate_at(problem, v, s.y, problem.mean_loss(v, s.y))
     return with_dual(problem, new, conj)

@@ -17,6 +17,7 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._names import lookup
 from dualgap._types import Array
+from dualgap.algorithms.contract import NO_ADVICE, Advice
 from dualgap.problem import Problem
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -79,7 +80,7 @@ class Sampler:
         return np.asarray(np.minimum(drawn, np.flatnonzero(self.p > 0)[-1]), dtype=np.int64)
 
 
-def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
+def make_sampler(problem: Problem, sampling: Any, seed: int, advice: Advice = NO_ADVICE) -> Sampler:
     """Turn a name or an array of probabilities into a sampler.
 
     Raises
@@ -89,10 +90,10 @@ def make_sampler(problem: Problem, sampling: Any, seed: int) -> Sampler:
     """
     q = problem.q
     norms = problem.constants.row_norms_sq
-    if problem.row_curvature is not None:
-        norms = norms * problem.row_curvature
+    if advice.row_curvature is not None:
+        norms = norms * advice.row_curvature
     if sampling is None:
-        sampling = problem.sampling
+        sampling = advice.sampling
     permuted = isinstance(sampling, str) and sampling in ("permuted", "runs")
     balanced = isinstance(sampling, str) and sampling == "balanced"
     if isinstance(sampling, str):

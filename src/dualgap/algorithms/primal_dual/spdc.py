@@ -1,4 +1,4 @@
-"""Algorithm 5 without adaptation: SPDC, stochastic primal-dual coordinate, and Opt-SPDC.
+"""Algorithm 5 without adaptation: SPDC, stochastic primal-dual coordinate.
 
 Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy. For t = 0, 1, 2, ...
 
@@ -23,18 +23,14 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms.contract import Start
-from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
-from dualgap.algorithms.primal_dual.bpd import (
-    data_strong_convexity,
-    oracle_strong_convexity,
-    require_dual_prox,
-)
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.primal_dual.bpd import data_strong_convexity, require_dual_prox
 from dualgap.algorithms.primal_dual.minibatch import visit_blocks
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
     distinct_rows,
     passes_and_check,
+    power_tables,
     randomised_start,
     sparse_lines,
 )
@@ -45,8 +41,9 @@ from dualgap.algorithms.primal_dual.schedules import (
     spdc_steps,
     zhang_xiao_steps,
 )
+from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
-from dualgap.state import State, replace
+from dualgap.state import State
 
 NO_THEOREM = (
     "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running "
@@ -59,11 +56,11 @@ def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> Sta
     """Lines 2-5 of Algorithm 5 (or 7) for each row of the stream."""
     from dualgap.kernels.spdc import spdc_csr, spdc_dense
 
-    sampler, dual_free = algorithm.sampler(problem), algorithm.dual_free
-    tau, theta = s.steps.tau, s.steps.theta
-    assert s.xt is not None
-    x, old, u, y = s.x.copy(), s.xt.copy(), s.u.copy(), s.y.copy()
-    v = s.v.copy() if s.v is not None else np.zeros(0)
+    sampler, dual_free = algorithm.sampler(problem, s.own.advice), algorithm.dual_free
+    tau, theta = s.own.steps.tau, s.own.steps.theta
+    assert s.own.xt is not None
+    x, old, u, y = s.x.copy(), s.own.xt.copy(), s.u.copy(), s.y.copy()
+    v = s.own.v.copy() if s.own.v is not None else np.zeros(0)
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     g = problem.regularizer
     loss = problem.loss
@@ -72,7 +69,7 @@ def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> Sta
         shrink = 1.0 / (1.0 + tau * g.l2)
         spdc_dense(
             rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
-            s.steps.sigma, x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
+            s.own.steps.sigma, x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
             loss.code, loss.parameter, dual_free,
         )  # fmt: skip
     else:
@@ -83,23 +80,23 @@ def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> Sta
         few = distinct_rows(problem, sampler)
         spdc_csr(
             rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few], stream,
-            problem.q[:few], sampler.ratio[:few], s.steps.sigma, lines, y, v, tau, theta,
+            problem.q[:few], sampler.ratio[:few], s.own.steps.sigma, lines, y, v, tau, theta,
             l1, l2, C, H,
             loss.code, loss.parameter, dual_free,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    return replace(s, x=x, xt=old, y=y, u=u, v=v if dual_free else None)
+    return update(s, x=x, xt=old, y=y, u=u, v=v if dual_free else None)
 
 
 def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Rows) -> State:
     """Dual-free, for a loss of several predictions per row; SAGA where there is no v."""
     from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
 
-    assert problem.outputs is not None and s.xt is not None
-    sampler = algorithm.sampler(problem)
-    tau, theta = s.steps.tau, s.steps.theta
-    sigma = math.inf if s.v is None else s.steps.sigma
-    y, v = s.y.copy(), np.zeros_like(s.y) if s.v is None else s.v.copy()
+    assert problem.outputs is not None and s.own.xt is not None
+    sampler = algorithm.sampler(problem, s.own.advice)
+    tau, theta = s.own.steps.tau, s.own.steps.theta
+    sigma = math.inf if s.own.v is None else s.own.steps.sigma
+    y, v = s.y.copy(), np.zeros_like(s.y) if s.own.v is None else s.own.v.copy()
     K, d = problem.outputs, problem.d
     offset = np.zeros((0, K)) if problem.offset is None else problem.offset
     work = np.zeros((3, K))
@@ -109,7 +106,7 @@ def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Row
     rows = problem.design.rows()
     if rows.dense is not None:
         # One line per class, so that the loops run along a row of the data.
-        x, old, u = (np.array(values.T, order="C") for values in (s.x, s.xt, s.u))
+        x, old, u = (np.array(values.T, order="C") for values in (s.x, s.own.xt, s.u))
         multinomial_dense(
             rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio, sigma,
             x, old, u, y, v, tau, theta, l1, g.has_l1, 1.0 / (1.0 + tau * l2), work,
@@ -117,7 +114,7 @@ def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Row
         x, old, u = (np.ascontiguousarray(values.T) for values in (x, old, u))
     else:
         lines = np.zeros((d + 1, 3, K))
-        for place, values in enumerate((s.x, s.xt, s.u)):
+        for place, values in enumerate((s.x, s.own.xt, s.u)):
             lines[: problem.size, place] = values
         last = np.zeros(d + 1, dtype=np.int64)
         C, H = power_tables(tau, l2[:d], stream.size)
@@ -126,19 +123,7 @@ def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Row
             problem.q, sampler.ratio, sigma, lines, last, y, v, tau, theta, l1, l2, C, H, work,
         )  # fmt: skip
         x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    return replace(s, x=x, xt=old, y=y, u=u, v=None if s.v is None else v)
-
-
-def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
-    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else C = (-1,)."""
-    if (l2 != l2[0]).any():
-        return np.array([-1.0]), np.zeros(1)
-    m = np.arange(steps + 1.0)
-    q = m * np.log1p(tau * l2[0])
-    if l2[0] == 0.0:
-        return np.ones(steps + 1), m * tau
-    H = np.where(q < 1e-16, m * tau, -np.expm1(-q) / l2[0])
-    return np.exp(-q), H
+    return update(s, x=x, xt=old, y=y, u=u, v=None if s.own.v is None else v)
 
 
 @dataclass(frozen=True)
@@ -164,27 +149,33 @@ class SPDC(Randomised):
     name: ClassVar[str] = "spdc"
     serves_vectors: ClassVar[bool] = True
     dual_free: ClassVar[bool] = False
-    monitored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()
         object.__setattr__(self, "batch", check.integer("batch", self.batch))
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
         """Zhang & Xiao's, or Theorem 2's."""
         lam = problem.regularizer.strong_convexity
         if self.schedule is None and Delta == 0.0 and lam > 0.0:
-            least, n = self.per_block(problem)
+            least, n = self.per_block(problem, advice)
             return zhang_xiao_steps(problem.loss, Lam**0.5, n, least, lam)
-        return self.theorem_steps(problem, Lam, lam, Delta, PROVED)
+        return self.theorem_steps(problem, Lam, lam, Delta, PROVED, advice)
 
     def theorem_steps(
-        self, problem: Problem, Lam: float, lam: float, Delta: float, k: float
+        self, problem: Problem, Lam: float, lam: float, Delta: float, k: float, advice: Advice
     ) -> Steps:
         """Theorem 2's (dual-free: 4's) with k/R for 1/(4R)."""
         rule = df_spdc_steps if self.dual_free else spdc_steps
-        least, n = self.per_block(problem)
+        least, n = self.per_block(problem, advice)
         return rule(problem.loss, Lam**0.5, n, least, lam, Delta, k=k)
 
     def require_one_prediction(self, problem: Problem) -> None:
@@ -194,9 +185,10 @@ class SPDC(Randomised):
                 f"batch={self.batch} has no kernel for loss={problem.loss.name!r}; use batch=1."
             )
 
-    def per_block(self, problem: Problem) -> tuple[float, float]:
+    def per_block(self, problem: Problem, advice: Advice) -> tuple[float, float]:
         """The least probability of a row to be in a block, and the blocks of a pass."""
-        return min(self.batch * self.sampler(problem).least, 1.0), problem.n / self.batch
+        least = self.batch * self.sampler(problem, advice).least
+        return min(least, 1.0), problem.n / self.batch
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """By the kernel for this loss and these blocks."""
@@ -210,37 +202,20 @@ class SPDC(Randomised):
         mu = check.strong_convexity(self.mu)
         return data_strong_convexity(problem.loss, problem.n, mu), []
 
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first pass."""
         self.require_one_prediction(problem)
         if not self.dual_free:
             require_dual_prox(self.name, problem.loss, "df-spdc")
         Delta, notes = self.Delta(problem)
-        state = randomised_start(self, problem, x0, y0, Delta=Delta, dual_free=self.dual_free)
+        state = randomised_start(
+            self, problem, x0, y0, Delta=Delta, dual_free=self.dual_free, advice=advice
+        )
         known = problem.regularizer.strong_convexity + Delta > 0
         return Start(state, notes if known else [*notes, NO_THEOREM])
 
     def step(self, problem: Problem, s: State) -> State:
         """A few passes and a check."""
-        new = passes_and_check(self, problem, s)
-        return watch_progress(self, problem, new)[0] if self.monitored else new
-
-
-@dataclass(frozen=True)
-class OptSPDC(SPDC):
-    """SPDC with mu computed from the data and steps of 1/R under the monitor."""
-
-    name: ClassVar[str] = "opt-spdc"
-    monitored: ClassVar[bool] = True
-
-    def Delta(self, problem: Problem) -> tuple[float, list[str]]:
-        """From the given mu, or from the data."""
-        return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
-
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """1/R, or less where the monitor asks for it; 1/(4R) for the theorem."""
-        k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
-        lam = problem.regularizer.strong_convexity
-        if problem.loss.delta == 0 and Delta > 0:
-            lam = problem.regularizer.penalised_strength
-        return self.theorem_steps(problem, Lam, lam, Delta, k)
+        return passes_and_check(self, problem, s)

@@ -37,9 +37,9 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, with_dual
-from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import conjugate_at, with_dual
+from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
     curvature_map,
@@ -47,8 +47,8 @@ from dualgap.algorithms.second_order.curvature import (
     mean_curvature,
     next_damping,
 )
-from dualgap.algorithms.second_order.newton_system import System, strengths
-from dualgap.feasible import repair_is_free
+from dualgap.algorithms.second_order.newton_system import System, SystemState, strengths
+from dualgap.factorised import HessianFactor
 from dualgap.limits import check
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -63,8 +63,57 @@ LONGER = 0.2
 """A step goes on if P falls at its end by more than this share of the slope at its beginning."""
 
 
+@dataclass(frozen=True, eq=False)
+class NewtonState:
+    """What a run of Newton's method knows besides its point.
+
+    The linear system H d = -g is set up at one point. Squared loss: x moves on while the system is
+    being solved, and the point where it was set up stays; otherwise that point is x itself.
+    """
+
+    gradient: Array
+    """The gradient g of P at the point where the system was set up."""
+    slope: Array
+    """The derivative phi'(z_i) of the loss of each row at that point."""
+    hess: Array
+    """The second derivative phi''(z_i) of the loss of each row at that point.
+
+    With several predictions a row it holds softmax(z_i), of which phi'' is made.
+    """
+    mean_hess: float
+    """The mean of phi'' over the rows; before the first step it is the bound 1/gamma on phi''."""
+    damping: float
+    """The share m of the bound 1/gamma by which phi'' is raised in H."""
+    paid: float = 0.0
+    """The passes that conjugate gradients have cost since H was last factorised.
+
+    Once they have cost as much as a factorisation does, H is factorised.
+    """
+    products: int = 0
+    """The number of products with H in this run; the float32 copy is not made before the first."""
+    factor: HessianFactor | None = None
+    """The last factorisation of H, which serves as the preconditioner; None if there is none."""
+    last_gain: float | None = None
+    """By how much the last step should have lowered P, by its quadratic model.
+
+    None if there was no step, and 0 if the factor comes from an earlier run with a similar H.
+    """
+    may_narrow: bool = True
+    """Whether products with H may be made with a float32 copy of the data.
+
+    False once the copy has proved to be too inexact.
+    """
+    drifted: bool = False
+    """Squared loss: whether z, y and u must be computed from the data before the next step.
+
+    They are carried along while a system is solved, and rounding adds up in them.
+    """
+    system: SystemState | None = None
+    """The system that is being solved; None if the next step sets one up."""
+
+
 @dataclass(frozen=True)
-class Newton(Algorithm):
+class Newton(SecondOrder):
     """Inexact Newton with preconditioned conjugate gradients.
 
     Parameters
@@ -76,49 +125,52 @@ class Newton(Algorithm):
     tol: float = 1e-6
 
     name: ClassVar[str] = "newton"
-    is_second_order: ClassVar[bool] = True
-    patience: ClassVar[int] = 1
 
     def aiming_at(self, tol: float) -> Newton:
         """The last system is solved for this gap."""
         return replace(self, tol=tol)
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """There are none to choose."""
-        return Steps(1.0, 1.0, 0.0)
-
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
                 "'working-set', 'ada-bpd' or 'auto'."
             )
-        x = problem.zeros() if x0 is None else x0
-        # Only where D = -inf along the iterates are estimates made, which rest on Lam.
-        Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
-        s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
-        damping = 0.0 if is_smooth(problem) else FIRST_DAMPING
-        memory = {"grad": _gradient(problem, s.x, s.u), "slope": s.y, "spent": 0.0, "products": 0,
-                  "damping": damping, "hess": curvature(problem, s.z, s.y)}  # fmt: skip
-        return Start(replace(s, memory=memory))
+        s = first_state(self.name, problem, x0)
+        own = NewtonState(
+            gradient=_gradient(problem, s.x, s.u),
+            slope=s.y,
+            hess=curvature(problem, s.z, s.y),
+            mean_hess=1.0 / problem.loss.gamma,
+            damping=0.0 if is_smooth(problem) else FIRST_DAMPING,
+        )
+        return Start(replace(s, own=own))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The factor, and the passes that go towards the next one."""
-        factor, spent = earlier.memory.get("factor"), earlier.memory["spent"]
-        memory = {**s.memory, "spent": spent}
-        if factor is not None:  # of an H that is hardly another, so that it will do
-            factor = factor.with_strengths(problem.regularizer.l2)
-            memory |= {"factor": factor, "gain": 0.0}
-        return replace(s, memory=memory)
+        own, kept = s.own, earlier.own
+        if not isinstance(kept, NewtonState):  # its set-up was interrupted
+            return s
+        own = replace(own, paid=kept.paid)
+        if kept.factor is not None:  # of an H that is hardly another, so that it will do
+            factor = kept.factor.with_strengths(problem.regularizer.l2)
+            own = replace(own, factor=factor, last_gain=0.0)
+        return replace(s, own=own)
 
     def step(self, problem: Problem, s: State) -> State:
         """Some products with H; when the system is solved (squared loss: at once), a move."""
-        if s.memory.get("drifted", False):
+        if s.own.drifted:
             s = _anew(problem, s)
         solver = System(problem, s, self.tol)
         solver.iterate()
-        s = replace(s, passes=s.passes + solver.passes, memory=solver.memory())
+        own: NewtonState = replace(
+            s.own, paid=solver.paid, products=solver.products, factor=solver.factor,
+            may_narrow=solver.may_narrow, system=solver.unfinished(),
+        )  # fmt: skip
+        s = replace(s, passes=s.passes + solver.passes, own=own)
         if problem.loss.is_quadratic:
             return _move_exactly(problem, s, solver)
         return _move(problem, s, solver) if solver.solved else replace(s, t=s.t + 1)
@@ -126,42 +178,43 @@ class Newton(Algorithm):
 
 def _move(problem: Problem, s: State, system: System) -> State:
     """Line 3, and the better of two dual points."""
-    d, Ad, hess = system.d, system.Ad, s.memory["hess"]
+    own: NewtonState = s.own
+    d, Ad = system.d, system.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
     x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
-    u = problem.adjoint(slope)
-    memory = {**s.memory, "grad": _gradient(problem, x, u), "gain": system.gain, "slope": slope}
-    memory["hess"] = curvature(problem, z, slope)
-    memory["level"] = mean_curvature(problem, memory["hess"])
-    memory["damping"] = next_damping(
-        problem, system.damping, system.gain, t, s.primal - primal, memory["level"]
-    )
+    u, hess = problem.adjoint(slope), curvature(problem, z, slope)
+    level = mean_curvature(problem, hess)
+    damping = next_damping(problem, system.damping, system.gain, t, s.primal - primal, level)
     new = replace(
-        s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, zt=z, y=slope, u=u, primal=primal,
-        memory=memory,
+        s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, y=slope, u=u, primal=primal,
+        own=replace(
+            own, gradient=_gradient(problem, x, u), slope=slope, hess=hess, mean_hess=level,
+            damping=damping, last_gain=system.gain,
+        ),
     )  # fmt: skip
     smooth = primal - problem.regularizer.value(x)
-    new = with_dual(problem, new, conjugate_at(problem, z, slope, smooth))
+    new = with_dual(problem, new, s.smoothness, conjugate_at(problem, z, slope, smooth))
     if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
-        y = s.memory["slope"] + curvature_map(problem, hess, system.damping)(slice(None), Ad)
+        y = own.slope + curvature_map(problem, own.hess, system.damping)(slice(None), Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
-            other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.left))
+            other = replace(new, y=y, u=-system.l2 * x - system.left)
+            other = with_dual(problem, other, s.smoothness)
             new = other if other.merit < new.merit else new
     return new
 
 
 def _move_exactly(problem: Problem, s: State, system: System) -> State:
     """Squared loss: x + d for the d at hand, for the model is P itself."""
-    x, z = system.base[0] + system.d, system.base[1] + system.Ad
-    end = system.dual_end
-    y = problem.loss.grad(system.base[1] + end.Ad, problem.b)
-    u = np.asarray(-system.l2 * (system.base[0] + end.d) - end.left)
+    base, end = system.base, system.dual_end
+    x, z = base.x + system.d, base.z + system.Ad
+    y = problem.loss.grad(base.z + end.Ad, problem.b)
+    u = np.asarray(-system.l2 * (base.x + end.d) - end.left)
     new = replace(
-        s, t=s.t + 1, x=x, z=z, zt=z, y=y, u=u, primal=problem.primal(x, z),
-        memory={**s.memory, "drifted": system.solved},
+        s, t=s.t + 1, x=x, z=z, y=y, u=u, primal=problem.primal(x, z),
+        own=replace(s.own, drifted=system.solved),
     )  # fmt: skip
-    return with_dual(problem, new)
+    return with_dual(problem, new, s.smoothness)
 
 
 def _anew(problem: Problem, s: State) -> State:
@@ -169,10 +222,8 @@ def _anew(problem: Problem, s: State) -> State:
     z = problem.predict(s.x)
     y = problem.loss.grad(z, problem.b)
     u = problem.adjoint(y)
-    memory = {**s.memory, "grad": _gradient(problem, s.x, u), "slope": y, "drifted": False}
-    return replace(
-        s, z=z, zt=z, y=y, u=u, primal=problem.primal(s.x, z), passes=s.passes + 1.0, memory=memory
-    )
+    own = replace(s.own, gradient=_gradient(problem, s.x, u), slope=y, drifted=False)
+    return replace(s, z=z, y=y, u=u, primal=problem.primal(s.x, z), passes=s.passes + 1.0, own=own)
 
 
 def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float, float, Array]:
@@ -181,7 +232,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
     Also P and phi' there. Beyond 1 it is where the curvature falls along d, as it does on rows
     that are classified well. 0 if P rises everywhere: where phi'' vanishes d may be of any length.
     """
-    slope = dot(s.memory["grad"], d)
+    slope = dot(s.own.gradient, d)
     rounding = 1e-14 * abs(s.primal)
 
     def at(t: float) -> tuple[float, Array, bool, float]:
@@ -210,7 +261,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
         else:
             t = 0.5 * (low + high) if low > 0.0 else 0.25 * high
     if not primal <= s.primal + RISE * abs(s.primal):
-        return 0.0, s.primal, s.memory["slope"]
+        return 0.0, s.primal, s.own.slope
     return t, primal, slopes
 
 

@@ -8,20 +8,24 @@ and what is left of the system are looked at with the data themselves before any
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dualgap import factorised
 from dualgap._arrays import dot, per_row
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order.curvature import curvature_map
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import current
 from dualgap.problem import Problem
 from dualgap.state import State
+
+if TYPE_CHECKING:
+    from dualgap.algorithms.second_order.newton import NewtonState
 
 CHUNK = 25
 """Products with H in one step of the driver, at most."""
@@ -58,11 +62,65 @@ NOTHING = 1e-19
 
 
 class Smoothed(NamedTuple):
-    """A mix of the answers so far, with A d and what is left of the system there."""
+    """A mix of the answers so far, whose coefficients add up to 1."""
 
     d: Array
+    """The mix itself."""
     Ad: Array
+    """The product A d."""
     left: Array
+    """What is left of the system there, -g - H d."""
+
+
+class Base(NamedTuple):
+    """The point at which a system was set up; its answer d is a step from there."""
+
+    x: Array
+    """The coefficients."""
+    z: Array
+    """The predictions A x + offset."""
+    primal: float
+    """The value P(x)."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemState:
+    """A system H d = -g that is not solved yet, as the state of the run keeps it."""
+
+    base: Base
+    """The point at which H and g were taken."""
+    rows: Mask | None
+    """The rows of the data that H is summed over; None means all of them."""
+    d: Array
+    """The answer so far."""
+    Ad: Array
+    """The product A d; it stays 0 while H is summed over some of the rows only."""
+    r: Array
+    """What is left of the system, r = -g - H d, as the conjugate gradients carry it along."""
+    p: Array | None
+    """The next direction of the conjugate gradients; None if there was no first one yet."""
+    rho: float
+    """The square of r in the norm of the preconditioner M: r'M^(-1) r."""
+    rho0: float
+    """The value of ``rho`` when the system was begun, which ``rho`` is compared with."""
+    gain: float
+    """By how much d lowers the quadratic model of P."""
+    count: int
+    """The number of conjugate gradient steps taken on this system."""
+    factorised_at: int | None
+    """The ``count`` at which this H was factorised.
+
+    None means that there is no factor, or one of another system's H.
+    """
+    rho_looked_at: float
+    """The value of ``rho`` when r was last computed from the data; infinity before that.
+
+    Between such times r comes from products with the float32 copy of the data.
+    """
+    intercept_column: Array | None
+    """The column of H that belongs to the intercept; None if it was not asked for yet."""
+    smoothed: Smoothed | None
+    """The mix of answers that the dual point is made of; None if there is none."""
 
 
 class System:
@@ -83,42 +141,33 @@ class System:
 
     def __init__(self, problem: Problem, s: State, tol: float) -> None:
         self.problem, self.s, self.tol = problem, s, tol
-        kept: Mapping[str, Any] = s.memory.get("system") or {}
-        self.damping = float(s.memory["damping"])
-        self.rows = kept["rows"] if kept else _rows_that_count(problem, s)
-        self.d = kept.get("d", np.zeros_like(s.x))
-        self.Ad = kept.get("Ad", np.zeros_like(s.z))
-        self.r = kept.get("r", -s.memory["grad"])
-        self.p, self.rho, self.rho0 = kept.get("p"), kept.get("rho", 0.0), kept.get("rho0", 0.0)
-        self.gain, self.count = kept.get("gain", 0.0), kept.get("count", 0)
-        self.base = kept.get("base", (s.x, s.z, s.primal))
-        self.factorised_at = kept.get("factorised_at")
-        """The count at which H was factorised here; None: a factor of another H, or none."""
-        self.seen = kept.get("seen", math.inf)
-        """|r|^2 at the last look."""
-        self.beside: Array | None = kept.get("beside")
-        self.smoothed: Smoothed | None = kept.get("smoothed")
-        self.factor: Any = s.memory.get("factor")
-        self.spent, self.products = float(s.memory["spent"]), s.memory["products"]
-        self.may_narrow = bool(s.memory.get("may_narrow", True))
+        own: NewtonState = s.own
+        self.own, self.damping = own, own.damping
+        kept = _begun(problem, s) if own.system is None else own.system
+        self.base, self.rows = kept.base, kept.rows
+        self.d, self.Ad, self.r, self.p = kept.d, kept.Ad, kept.r, kept.p
+        self.rho, self.rho0, self.gain, self.count = kept.rho, kept.rho0, kept.gain, kept.count
+        self.factorised_at, self.rho_looked_at = kept.factorised_at, kept.rho_looked_at
+        self.intercept_column, self.smoothed = kept.intercept_column, kept.smoothed
+        self.factor: Any = own.factor
+        self.paid, self.products = own.paid, own.products
+        self.may_narrow = own.may_narrow
         self.left: Array | None = None
         self.passes, self.solved = 0.0, False
         self.l2 = strengths(problem)
         # Of tol, for |r|^2/(2 l2): all that the gap has, where phi'' does not change.
         self.slack = 0.9 if problem.loss.is_quadratic else 0.2
 
-    def memory(self) -> dict[str, Any]:
-        """What the state keeps of it."""
-        system = None if self.solved else {
-            "rows": self.rows, "d": self.d, "Ad": self.Ad, "r": self.r, "p": self.p,
-            "rho": self.rho, "rho0": self.rho0, "gain": self.gain, "count": self.count,
-            "base": self.base, "factorised_at": self.factorised_at, "seen": self.seen,
-            "beside": self.beside, "smoothed": self.smoothed,
-        }  # fmt: skip
-        return {
-            **self.s.memory, "spent": self.spent, "factor": self.factor, "system": system,
-            "products": self.products, "may_narrow": self.may_narrow,
-        }  # fmt: skip
+    def unfinished(self) -> SystemState | None:
+        """What the state keeps of it; None if it is solved."""
+        if self.solved:
+            return None
+        return SystemState(
+            base=self.base, rows=self.rows, d=self.d, Ad=self.Ad, r=self.r, p=self.p, rho=self.rho,
+            rho0=self.rho0, gain=self.gain, count=self.count, factorised_at=self.factorised_at,
+            rho_looked_at=self.rho_looked_at, intercept_column=self.intercept_column,
+            smoothed=self.smoothed,
+        )  # fmt: skip
 
     def iterate(self) -> None:
         """Conjugate gradients, until solved or for CHUNK products."""
@@ -131,7 +180,7 @@ class System:
             self.rho0 = self.rho0 or self.rho
         # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
         # for D, which divides by it.)
-        nothing = 0.0 if problem.regularizer.has_l2 else NOTHING * problem.scale(self.base[2])
+        nothing = 0.0 if problem.regularizer.has_l2 else NOTHING * problem.scale(self.base.primal)
         if not self.rho > nothing:
             self.solved = True
         elif self._is_newton_step():
@@ -194,7 +243,7 @@ class System:
         """The share of the rows in H, and the map p -> A p, A'Q phi'' A p."""
         problem, design = self.problem, self.problem.design
         if problem.loss.is_vector:
-            apply, q = curvature_map(problem, self.s.memory["hess"], self.damping), problem.q
+            apply, q = curvature_map(problem, self.own.hess, self.damping), problem.q
             return 1.0, lambda p: design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))
         w = self.weights
         if self.rows is None:
@@ -209,7 +258,7 @@ class System:
         """The diagonal of Q (phi'' + m/gamma)."""
         problem = self.problem
         least = self.damping / problem.loss.gamma
-        return np.asarray(problem.q * (self.s.memory["hess"] + least))
+        return np.asarray(problem.q * (self.own.hess + least))
 
     def _narrows(self) -> bool:
         """Whether the next product is made with the float32 copy."""
@@ -224,7 +273,7 @@ class System:
 
     def _pay(self, passes: float) -> None:
         self.passes += passes
-        self.spent += passes
+        self.paid += passes
 
     # ---- preconditioning ----
 
@@ -249,7 +298,7 @@ class System:
             if self.products >= NARROW_AFTER:
                 narrow = problem.constants.narrow
                 price *= NARROW_PRICE if narrow is not None else 1.0
-        if self.spent < price and price > at_once and at is None:
+        if self.paid < price and price > at_once and at is None:
             return False
         norms, w = None, self.weights
         if factorised.by_columns(problem.design) and not problem.constants.is_uneven:
@@ -258,14 +307,15 @@ class System:
         self.factor = factorised.HessianFactor(
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
-        self.factorised_at, self.spent = self.count, 0.0
+        self.factorised_at, self.paid = self.count, 0.0
         self.smoothed = None  # what comes now is better than any mix with what was
         self.passes += 1.0
         return True
 
     def _is_near(self) -> bool:
         """Whether H has hardly changed since the last system."""
-        return bool(self.s.memory.get("gain", math.inf) <= NEAR * self.s.primal)
+        gain = self.own.last_gain
+        return gain is not None and bool(gain <= NEAR * self.s.primal)
 
     @cached_property
     def _price(self) -> float:
@@ -279,7 +329,7 @@ class System:
         problem, s, step = self.problem, self.s, None
         if self.factorised_at == self.count == 0:
             z = s.z if problem.offset is None else s.z - problem.offset
-            step = self.factor.newton_step(self.r, problem.q * s.memory["slope"], s.x, z)
+            step = self.factor.newton_step(self.r, problem.q * self.own.slope, s.x, z)
         if step is None:
             self.p = self._precondition(self.r)
         else:
@@ -295,11 +345,11 @@ class System:
         if self.border is None:
             return self._diagonal(r)
         # In variables in which H has no off-diagonal entries beside the intercept.
-        beside, corner = self.border
+        column, corner = self.border
         last = r[-1] / corner
-        out = self._diagonal(r - last * beside)
+        out = self._diagonal(r - last * column)
         out[-1] = 0.0  # but for rounding it is
-        out[-1] = last - dot(beside, out) / corner
+        out[-1] = last - dot(column, out) / corner
         return out
 
     def _diagonal(self, r: Array) -> Array:
@@ -323,19 +373,18 @@ class System:
             return None
         if self.rows is not None:
             return None
-        if self.beside is None:
-            self.beside = design.rmatvec(design.scale * self.weights)
+        if self.intercept_column is None:
+            self.intercept_column = design.rmatvec(design.scale * self.weights)
             self._pay(0.5)
-        corner = float(self.beside[-1])
-        return (self.beside, corner) if corner > 0.0 else None
+        corner = float(self.intercept_column[-1])
+        return (self.intercept_column, corner) if corner > 0.0 else None
 
     @cached_property
     def units(self) -> Array:
         """The diagonal of H, or near it: phi'' is replaced by its mean."""
         squares = self.problem.column_norms**2
         squares = squares if self.s.x.ndim == 1 else squares[:, None]
-        level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)
-        diagonal = squares * level + self.l2
+        diagonal = squares * self.own.mean_hess + self.l2
         return np.where(diagonal > 0.0, diagonal, 1.0)
 
     # ---- when to end ----
@@ -347,7 +396,7 @@ class System:
         """
         if self.count or self.factorised_at is None or self.problem.loss.is_quadratic:
             return False
-        target = min(self.tol, ROUGH) * self.problem.scale(self.base[2])
+        target = min(self.tol, ROUGH) * self.problem.scale(self.base.primal)
         return bool(self.factor.is_exact and self.rho > FAR * target)
 
     def _take(self, Ap: Array | None) -> None:
@@ -366,7 +415,7 @@ class System:
         return self.rows is None and self.gain <= self._target()
 
     def _target(self) -> float:
-        return self.tol * self.problem.scale(self.base[2] - self.gain)
+        return self.tol * self.problem.scale(self.base.primal - self.gain)
 
     def _enough(self, gained: float, rho: float, slack: float) -> bool:
         """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
@@ -440,31 +489,41 @@ class System:
                 return
         self.Ad, Hd = product(self.d)
         self.passes += 1.0
-        self.left = -self.s.memory["grad"] - Hd - self.l2 * self.d
+        self.left = -self.own.gradient - Hd - self.l2 * self.d
         if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
             return
-        self.spent += 1.0
+        self.paid += 1.0
         self.r = self.left
         search = self._precondition(self.r)
         self.rho = dot(self.r, search)
         self.solved = self._gives_dual(self.rho, self.slack)
         self.solved = self.solved or self.count >= self.r.size + CHUNK
         self.p = search
-        if not self.solved and self.rho > 0.1 * self.seen:
+        if not self.solved and self.rho > 0.1 * self.rho_looked_at:
             self.may_narrow = False
-        self.seen = self.rho
+        self.rho_looked_at = self.rho
 
 
-def _rows_that_count(problem: Problem, s: State) -> Any:
+def _begun(problem: Problem, s: State) -> SystemState:
+    """The system at the point of s, of which nothing is solved: d = 0."""
+    return SystemState(
+        base=Base(s.x, s.z, s.primal), rows=_rows_that_count(problem, s), d=np.zeros_like(s.x),
+        Ad=np.zeros_like(s.z), r=-s.own.gradient, p=None, rho=0.0, rho0=0.0, gain=0.0, count=0,
+        factorised_at=None, rho_looked_at=math.inf, intercept_column=None, smoothed=None,
+    )  # fmt: skip
+
+
+def _rows_that_count(problem: Problem, s: State) -> Mask | None:
     """Which rows H is summed over: None for all."""
-    if problem.loss.is_vector or problem.loss.is_quadratic or "gain" not in s.memory:
+    own: NewtonState = s.own
+    if problem.loss.is_vector or problem.loss.is_quadratic or own.last_gain is None:
         return None
-    if s.memory["gain"] <= 1e-3 * s.primal:  # near the end H is wanted whole
+    if own.last_gain <= 1e-3 * s.primal:  # near the end H is wanted whole
         return None
-    if s.memory["factor"] is not None or problem.constants.is_uneven:  # a row's length says nothing
+    if own.factor is not None or problem.constants.is_uneven:  # a row's length says nothing
         return None
-    damping = float(s.memory["damping"]) / problem.loss.gamma
-    share = problem.q * (s.memory["hess"] + damping) * problem.constants.row_norms_sq
+    damping = own.damping / problem.loss.gamma
+    share = problem.q * (own.hess + damping) * problem.constants.row_norms_sq
     order = np.argsort(share)
     dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
     if problem.n - dropped > WORTH_IT * problem.n:

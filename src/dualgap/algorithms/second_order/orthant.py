@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from dualgap.algorithms.second_order.curvature import curvature_map
 from dualgap.limits import check, current
 from dualgap.problem import Problem
 from dualgap.state import State
+
+if TYPE_CHECKING:
+    from dualgap.algorithms.second_order.prox_newton import ProxNewtonState
 
 FORCING = 1e-3
 """The residual of line 3, squared and in the norm of its preconditioner, falls to this share."""
@@ -29,10 +33,11 @@ class Orthant:
 
     def __init__(self, problem: Problem, s: State) -> None:
         self.problem, self.s = problem, s
+        self.own: ProxNewtonState = s.own
         g = problem.regularizer
         self.l1, self.l2 = np.broadcast_to(g.l1, s.x.shape), g.l2
         self.grad = s.u + self.l2 * s.x
-        diagonal = per_row(problem.column_norms**2, s.x) * s.memory["level"] + self.l2
+        diagonal = per_row(problem.column_norms**2, s.x) * self.own.mean_hess + self.l2
         self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
         # What a step of the one coordinate alone would gain, as a square root.
         lures = np.maximum(np.abs(self.grad) - self.l1, 0.0) / np.sqrt(self.diagonal)
@@ -43,14 +48,14 @@ class Orthant:
         self.free: Mask = (self.signs != 0.0) | (self.l1 == 0.0)
         self.slope = np.where(self.free, self.grad + self.l1 * self.signs, 0.0)
         self.precondition: Callable[[Array], Array] = lambda r: np.asarray(r / self.diagonal)
-        if s.memory["blocks"] is not None:
+        if self.own.blocks is not None:
             l2 = np.broadcast_to(self.l2, s.x.shape)
-            self.precondition = blocks.inverse_on(s.memory["blocks"], l2, self.free)
+            self.precondition = blocks.inverse_on(self.own.blocks, l2, self.free)
 
     def newton_direction(self) -> tuple[Array, float, float]:
         """Line 3: d, what the model gains by it, and the products it took."""
         design, q = self.problem.design, self.problem.q
-        apply = curvature_map(self.problem, self.s.memory["hess"], self.s.memory["damping"])
+        apply = curvature_map(self.problem, self.own.hess, self.own.damping)
         d, r = np.zeros_like(self.slope), -self.slope
         p = self.precondition(r)
         rho = first = dot(r, p)

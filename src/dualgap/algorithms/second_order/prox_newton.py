@@ -30,21 +30,20 @@ always gets somewhere.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.primal_dual.batch import first_state, with_dual
-from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import with_dual
 from dualgap.algorithms.second_order import class_blocks as blocks
+from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import curvature, mean_curvature, next_damping
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.algorithms.second_order.newton_system import AT_ONCE
 from dualgap.algorithms.second_order.orthant import Orthant
-from dualgap.feasible import repair_is_free
 from dualgap.limits import check
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -53,71 +52,107 @@ DESCENT = 10.0
 """Passes that line 1 may cost."""
 
 
+@dataclass(frozen=True, eq=False)
+class ProxNewtonState:
+    """What a run knows besides its point. "Lines" are those at the head of this file."""
+
+    hess: Array
+    """The second derivative phi''(z_i) of the loss of each row at x.
+
+    With several predictions a row it holds softmax(z_i), of which phi'' is made.
+    """
+    mean_hess: float
+    """The mean of phi'' over the rows, of its diagonal where it is a matrix."""
+    damping: float = 0.0
+    """The share m of the bound 1/gamma by which phi'' is raised in H and in G."""
+    blocks: Array | None = None
+    """G, one Gram matrix for each class, of shape (K, d, d); None if it was not formed yet."""
+    products: float = 0.0
+    """The number of products with H since G was formed, or since the start.
+
+    G is formed, and formed anew, once they have cost as many passes as that takes.
+    """
+    pause_length: int = 0
+    """The number of steps that the last pause of line 1 was to last.
+
+    Line 1 pauses after a step in which a pass of it gained less than a pass of the others, each
+    time for longer; 0 if it gained as much.
+    """
+    pause_left: int = 0
+    """The number of steps of that pause that are still to come."""
+    majoriser: float = 1.0
+    """The factor on the diagonal of H in the last proximal gradient step.
+
+    The next one tries half of it first.
+    """
+    passes_held_up: float = 0.0
+    """The passes that went into steps which line 4 had to shorten.
+
+    They are counted from the start, or from the last step of line 6 that failed.
+    """
+    uses_whole_hessian: bool = False
+    """Whether line 6 takes the place of the others, because they were held up for too long."""
+
+
 @dataclass(frozen=True)
-class ProxNewton(Algorithm):
+class ProxNewton(SecondOrder):
     """Newton on the nonzero coordinates, for any regulariser and loss."""
 
     name: ClassVar[str] = "prox-newton"
-    is_second_order: ClassVar[bool] = True
-    patience: ClassVar[int] = 1
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """There are none to choose."""
-        return Steps(1.0, 1.0, 0.0)
-
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
-        x = problem.zeros() if x0 is None else x0
-        # Only where D = -inf along the iterates are estimates made, which rest on Lam.
-        Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
-        s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
+        s = first_state(self.name, problem, x0)
         hess = curvature(problem, s.z, s.y)
-        level = mean_curvature(problem, hess)
-        memory = {"hess": hess, "damping": 0.0, "level": level, "spent": 0.0, "blocks": None,
-                  "bound": 1.0, "idle": 0, "pause": 0,
-                  "whole": False, "blocked": 0.0}  # fmt: skip
-        return Start(replace(s, memory=memory))
+        return Start(replace(s, own=ProxNewtonState(hess, mean_curvature(problem, hess))))
 
     def step(self, problem: Problem, s: State) -> State:
         """Lines 1 to 5, or 6."""
-        if s.memory["whole"]:
+        own: ProxNewtonState = s.own
+        if own.uses_whole_hessian:
             return _whole_step(problem, s)
-        memory = dict(s.memory)
         price = blocks.price(problem)
-        if memory["spent"] >= price or (memory["blocks"] is None and price <= AT_ONCE):
-            made = blocks.class_blocks(problem, memory["hess"], memory["damping"])
-            memory["blocks"], memory["spent"] = made, 0.0
-        before = s = replace(s, memory=memory)
-        if memory["blocks"] is not None and memory["idle"] == 0:
+        if own.products >= price or (own.blocks is None and price <= AT_ONCE):
+            made = blocks.class_blocks(problem, own.hess, own.damping)
+            own = replace(own, blocks=made, products=0.0)
+            s = replace(s, own=own)
+        before = s
+        if own.blocks is not None and own.pause_left == 0:
             s = _class_by_class(problem, s)
-            memory = dict(s.memory)
         orthant = Orthant(problem, s)
         d, gain, products = orthant.newton_direction()
         t, x, z, primal, tried, first = orthant.search(d)
+        majoriser = own.majoriser
         if t == 0.0:
-            x, z, primal, memory["bound"], more = orthant.gradient_step(memory["bound"])
+            x, z, primal, majoriser, more = orthant.gradient_step(majoriser)
             tried += more
-        memory["spent"] += products
         passes = products + 0.5 * tried + 0.5
+        held_up, whole = own.passes_held_up, False
         if t < 1.0:
-            memory["blocked"] += s.passes - before.passes + passes
-            memory["whole"] = memory["blocked"] > blocks.whole_price(problem)
-        if memory["idle"] > 0:
-            memory["idle"] -= 1
+            held_up += s.passes - before.passes + passes
+            whole = held_up > blocks.whole_price(problem)
+        length, left = own.pause_length, own.pause_left
+        if left > 0:
+            left -= 1
         elif s is not before:
             # Line 1 against the others, by what a pass of them gains.
             ours = (before.primal - s.primal) * passes
             theirs = (s.primal - primal) * (s.passes - before.passes)
-            memory["pause"] = 0 if ours >= theirs else 2 * memory["pause"] + 1
-            memory["idle"] = memory["pause"]
+            length = left = 0 if ours >= theirs else 2 * length + 1
+        own = replace(
+            s.own, products=own.products + products, pause_length=length, pause_left=left,
+            majoriser=majoriser, passes_held_up=held_up, uses_whole_hessian=whole,
+        )  # fmt: skip
         stretch = 1.0 if t >= first else t  # a step that ends at a zero is not for want of damping
-        return _moved(problem, s, memory, x, z, primal, (gain, stretch), passes)
+        return _moved(problem, s, own, x, z, primal, (gain, stretch), passes)
 
 
 def _whole_step(problem: Problem, s: State) -> State:
     """Line 6; back to the others where no t will do."""
-    g, memory = problem.regularizer, dict(s.memory)
-    H = blocks.whole_hessian(problem, memory["hess"], memory["damping"])
+    g, own = problem.regularizer, s.own
+    H = blocks.whole_hessian(problem, own.hess, own.damping)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
     goal = blocks.EXACT * largest_gain(H.diagonal(), u, start, l1, l2)
@@ -135,15 +170,15 @@ def _whole_step(problem: Problem, s: State) -> State:
             break
     else:
         t, x, z, primal = 0.0, s.x, s.z, s.primal
-        memory["whole"], memory["blocked"] = False, 0.0
+        own = replace(own, uses_whole_hessian=False, passes_held_up=0.0)
     spent = blocks.whole_price(problem) + 1.0
-    return _moved(problem, s, memory, x, z, primal, (gain, float(t)), spent)
+    return _moved(problem, s, own, x, z, primal, (gain, float(t)), spent)
 
 
 def _moved(
     problem: Problem,
     s: State,
-    memory: dict[str, Any],
+    own: ProxNewtonState,
     x: Array,
     z: Array,
     primal: float,
@@ -154,35 +189,33 @@ def _moved(
     if problem.loss.is_vector:
         x, z, primal = _centred(problem, x, z, primal)
     y = problem.loss.grad(z, problem.b)
-    memory["hess"] = curvature(problem, z, y)
-    memory["level"] = mean_curvature(problem, memory["hess"])
-    fallen = s.primal - primal
-    damping = next_damping(problem, memory["damping"], *model, fallen, memory["level"])
-    memory["damping"] = damping
+    hess = curvature(problem, z, y)
+    level = mean_curvature(problem, hess)
+    damping = next_damping(problem, own.damping, *model, s.primal - primal, level)
     new = replace(
-        s, t=s.t + 1, passes=s.passes + passes, x=x, z=z, zt=z, y=y, u=problem.adjoint(y),
-        primal=primal, memory=memory,
+        s, t=s.t + 1, passes=s.passes + passes, x=x, z=z, y=y, u=problem.adjoint(y),
+        primal=primal, own=replace(own, hess=hess, mean_hess=level, damping=damping),
     )  # fmt: skip
-    return with_dual(problem, new)
+    return with_dual(problem, new, s.smoothness)
 
 
 def _class_by_class(problem: Problem, s: State) -> State:
     """Line 1, with G or, if P does not fall, with more of it: 2 G is above H here."""
-    g, memory, passes = problem.regularizer, dict(s.memory), s.passes
+    g, own, passes = problem.regularizer, s.own, s.passes
     l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
-    one_pass = 2.0 * problem.design.nonzeros * len(memory["blocks"])
+    one_pass = 2.0 * problem.design.nonzeros * len(own.blocks)
     for share in (1.0, 2.0, 4.0):
-        model = memory["blocks"], share
+        model = own.blocks, share
         x, work = blocks.descent(*model, s.u, s.x, l1, l2, most=DESCENT * one_pass)
         z = problem.predict(x)
         primal = problem.primal(x, z)
         passes += 0.5 + work / one_pass
         if primal < s.primal:
             y = problem.loss.grad(z, problem.b)
-            memory["hess"] = curvature(problem, z, y)
-            memory["level"] = mean_curvature(problem, memory["hess"])
+            hess = curvature(problem, z, y)
+            own = replace(own, hess=hess, mean_hess=mean_curvature(problem, hess))
             return replace(
-                s, x=x, z=z, zt=z, y=y, u=problem.adjoint(y), primal=primal, memory=memory,
+                s, x=x, z=z, y=y, u=problem.adjoint(y), primal=primal, own=own,
                 passes=passes + 0.5,
             )  # fmt: skip
     return replace(s, passes=passes)

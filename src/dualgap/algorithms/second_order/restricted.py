@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dualgap._arrays import within
 from dualgap._types import Array, Places
-from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order.column_gradients import finish
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
 from dualgap.limits import check, current
 from dualgap.problem import Problem
-from dualgap.state import State
+from dualgap.state import State, replace
 
+if TYPE_CHECKING:
+    from dualgap.algorithms.second_order.working_set import WorkingSetState
+
+EPS = float(np.finfo(float).eps)
 FIRST = 64
 """New coordinates in a working set, at least; at most as many as the support has."""
 ALL = 128
@@ -59,8 +61,11 @@ class Model:
     """A Gram matrix H = A_S' diag(w) A_S that goes on to the next step."""
 
     at: Places
+    """The coordinates S, in the order of the rows and columns of H."""
     w: Array
+    """The weight of each row of the data: q_i phi''(z_i) where H was formed."""
     H: Array
+    """The matrix itself."""
 
 
 def gains(problem: Problem, x: Array, u: Array) -> Array:
@@ -105,11 +110,12 @@ class Restricted:
         gap = s.primal - s.dual
         self.needed = AIM * tol * problem.scale(s.primal) / gap if gap > 0.0 else 0.0
         """Share of what its coordinates gain now that may be left, for the gap asked for."""
-        u = s.memory["gradient"]
+        self.own: WorkingSetState = s.own
+        own, u = self.own, self.own.gradient
         gain = gains(problem, s.x, u)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
-        self.at = at = working_set(problem, s.x, gain, s.memory["set"], FIRST)
+        self.at = at = working_set(problem, s.x, gain, own.coordinates, FIRST)
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
@@ -117,12 +123,8 @@ class Restricted:
         """Nothing outside is worth a place now."""
         self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
-        self.y: Array = s.memory["slope"]
-        self.model: Model | None = s.memory["model"]
-        self.sweeps: float = s.memory["sweeps"]
-        self.floor: float = s.memory["floor"]
-        self.stale: bool = s.memory.get("stale", False)
-        self.last: float = s.memory.get("last", math.inf)
+        self.y, self.model, self.stale = own.slope, own.model, own.stale
+        self.sweeps, self.last_gain, self.floor = own.sweeps, own.last_gain, own.floor
 
     @cached_property
     def columns(self) -> Columns:
@@ -134,16 +136,12 @@ class Restricted:
         z = self.columns.matvec(self.x)
         return z if self.problem.offset is None else z + self.problem.offset
 
-    def remembered(self) -> dict[str, Any]:
+    def remembered(self) -> WorkingSetState:
         """What the next step needs to know."""
-        return {
-            "set": self.at,
-            "model": self.model,
-            "sweeps": self.sweeps,
-            "floor": self.floor,
-            "stale": self.stale,
-            "last": self.last,
-        }
+        return replace(
+            self.own, coordinates=self.at, model=self.model, stale=self.stale, sweeps=self.sweeps,
+            last_gain=self.last_gain, floor=self.floor,
+        )  # fmt: skip
 
     def run(self) -> None:
         """Newton steps while they cost less than the product with A' that follows."""
@@ -180,9 +178,9 @@ class Restricted:
             hess = loss.hess_beside(self.z, problem.b, self.y)
             w = problem.q * np.maximum(hess, self.floor / loss.gamma)
         start = self._own_gain(self._curvature())
-        if start > WORTH_KEEPING**2 * self.last:
+        if start > WORTH_KEEPING**2 * self.last_gain:
             self.stale = True
-        self.last = start
+        self.last_gain = start
         if may_form(problem, self.columns) and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)

@@ -21,18 +21,19 @@ a side of 2000 at most, 3000 where the loss is not quadratic.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from dualgap._types import Array
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.primal_dual.batch import EPS, conjugate_at
+from dualgap._types import Array, Places
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.randomised import require_kernel
-from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.second_order.base import SecondOrder
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
-from dualgap.algorithms.second_order.restricted import Restricted, cut
+from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -45,8 +46,39 @@ TOO_MANY = 2
 """but only if the set has this many times what does are such coordinates left out."""
 
 
+@dataclass(frozen=True, eq=False)
+class WorkingSetState:
+    """What a run with working sets knows besides its point."""
+
+    slope: Array
+    """The derivative phi'(z_i) of the loss of each row at x; y is made of it, but often scaled."""
+    gradient: Array
+    """The gradient A'Q phi'(z) of the mean loss at x."""
+    coordinates: Places
+    """The last working set; before the first step, the coordinates that have no l1."""
+    full_gram: Array | None = None
+    """The matrix A'QA of all coordinates, in its lower triangle.
+
+    It is formed in the first step if the loss is squared and the data are small and sparse; None
+    means that every step works on a set of its own.
+    """
+    model: Model | None = None
+    """The Gram matrix of the last working set; None if there is none that may be used again."""
+    stale: bool = False
+    """Whether ``model`` must be formed anew because phi'' has changed too much since."""
+    sweeps: float = 0.0
+    """The sweeps that the last coordinate descent took; a Gram matrix must cost less than those."""
+    last_gain: float = math.inf
+    """What the most promising coordinate of the set could gain before the last Newton step.
+
+    Infinity if there was none. If this hardly falls from step to step, ``model`` is stale.
+    """
+    floor: float = FLOOR
+    """The share of its bound 1/gamma that phi'' of a row counts as, at least."""
+
+
 @dataclass(frozen=True)
-class WorkingSet(Algorithm):
+class WorkingSet(SecondOrder):
     """Coordinate descent on working sets, with Newton steps where the loss is not quadratic.
 
     For every scalar loss; made for l1 > 0. P never rises, but for rounding.
@@ -60,48 +92,49 @@ class WorkingSet(Algorithm):
     tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
-    is_second_order: ClassVar[bool] = True
-    patience: ClassVar[int] = 1
 
     def aiming_at(self, tol: float) -> WorkingSet:
         """The gap to reach."""
         return replace(self, tol=tol)
 
-    def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
-        """There are none."""
-        return Steps(1.0, 1.0, 0.0)
-
-    def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
+    def start(
+        self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
+    ) -> Start:
         """The state before the first iteration (y0 plays no part)."""
         if problem.loss.is_vector:
             require_kernel(self.name, problem, serves_vectors=False)
         x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
-        nothing = np.empty(0)
+        nothing = np.empty(0)  # what `_at` fills in
+        own = WorkingSetState(nothing, nothing, np.flatnonzero(problem.regularizer.l1 == 0))
         blank = State(
-            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, zt=z, u=nothing,
-            steps=self.steps(problem, 0.0, 0.0), Lam=1.0, Delta=0.0, primal=np.inf, dual=-np.inf,
+            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, u=nothing, primal=np.inf,
+            dual=-np.inf, own=own,
         )  # fmt: skip
-        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0,
-                "whole": None}  # fmt: skip
-        return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
+        return Start(_at(problem, blank, x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The working set, less what no longer matters, and its Gram matrix."""
-        kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor", "whole")}
-        if not problem.loss.is_quadratic:  # as that of the earlier run may have been
-            kept["whole"] = None
-        at, l1 = kept["set"], problem.regularizer.l1
-        matters = (s.x[at] != 0) | (np.abs(s.memory["gradient"][at]) >= CLOSE * l1[at])
+        own, kept = s.own, earlier.own
+        if not isinstance(kept, WorkingSetState):  # its set-up was interrupted
+            return s
+        at, model, l1 = kept.coordinates, kept.model, problem.regularizer.l1
+        matters = (s.x[at] != 0) | (np.abs(own.gradient[at]) >= CLOSE * l1[at])
         if TOO_MANY * np.count_nonzero(matters) < at.size:
-            kept["set"] = at[matters]
-            kept["model"] = None if kept["model"] is None else cut(kept["model"], kept["set"])
-        return replace(s, memory={**s.memory, **kept})
+            at = at[matters]
+            model = None if model is None else cut(model, at)
+        # The loss of the earlier run may have been squared and this one not.
+        gram = kept.full_gram if problem.loss.is_quadratic else None
+        own = replace(
+            own, coordinates=at, model=model, full_gram=gram, sweeps=kept.sweeps, floor=kept.floor
+        )
+        return replace(s, own=own)
 
     def step(self, problem: Problem, s: State) -> State:
         """One working set, or all that follow from a known Gram matrix."""
-        H = s.memory["whole"]
+        own: WorkingSetState = s.own
+        H = own.full_gram
         if H is None and s.t == 0:
-            H = known_gram(problem, s.x, s.memory["gradient"])
+            H = known_gram(problem, s.x, own.gradient)
         if H is not None:
             return _by_known_gram(problem, s, H)
         solver = Restricted(problem, s, self.tol)
@@ -110,17 +143,18 @@ class WorkingSet(Algorithm):
         x[solver.at] = solver.x
         z = solver.predictions()
         spent = 0.5 + solver.touched / problem.design.nonzeros
-        after = replace(s, t=s.t + 1, passes=s.passes + spent)
-        return _if_lower(problem, replace(after, memory={**s.memory, **solver.remembered()}), x, z)
+        after = replace(s, t=s.t + 1, passes=s.passes + spent, own=solver.remembered())
+        return _if_lower(problem, after, x, z)
 
 
 def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
     """P minimised with H = A'QA; z is a product with A, and H another when it is new."""
-    x, at = minimise(problem, H, s.x, s.memory["gradient"], s.memory["set"])
-    spent = 1.0 if s.memory["whole"] is not None else 1.5
-    after = replace(s, t=s.t + 1, passes=s.passes + spent)
-    memory = {**s.memory, "set": at, "whole": H}
-    return _if_lower(problem, replace(after, memory=memory), x, problem.predict(x))
+    own: WorkingSetState = s.own
+    x, at = minimise(problem, H, s.x, own.gradient, own.coordinates)
+    spent = 1.0 if own.full_gram is not None else 1.5
+    own = replace(own, coordinates=at, full_gram=H)
+    after = replace(s, t=s.t + 1, passes=s.passes + spent, own=own)
+    return _if_lower(problem, after, x, problem.predict(x))
 
 
 def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
@@ -128,7 +162,7 @@ def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
     new = _at(problem, after, x, z)
     lower = new.primal <= after.primal * (1.0 + 4.0 * EPS)
     if not (lower or new.primal - new.dual < after.primal - after.dual):
-        return replace(after, memory={**after.memory, "model": None})
+        return replace(after, own=replace(after.own, model=None))
     return new
 
 
@@ -146,7 +180,7 @@ def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
     phi, y = problem.mean_loss_grad(z)
     u = problem.adjoint(y)
     primal = phi + problem.regularizer.value(x)
-    memory = {**s.memory, "slope": y, "gradient": u}
+    own = replace(s.own, slope=y, gradient=u)
     cost = 0.0
     if repair_is_free(problem):
         y, u, dual = _best_scale(problem, z, y, u, phi)
@@ -156,7 +190,7 @@ def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
         if point is not None:
             y, u, dual = _best_scale(problem, z, point.y, point.u, None)
     return replace(
-        s, x=x, z=z, zt=z, y=y, u=u, primal=primal, dual=dual, memory=memory,
+        s, x=x, z=z, y=y, u=u, primal=primal, dual=dual, own=own,
         check_passes=s.check_passes + cost,
     )  # fmt: skip
 

@@ -9,12 +9,14 @@ from dualgap.algorithms.primal_dual.adaptation.curvature import Curvature
 from dualgap.algorithms.primal_dual.adaptation.robust import Robust
 from dualgap.algorithms.primal_dual.adaptation.rule import Rule, default_start, known_curvature
 from dualgap.algorithms.primal_dual.adaptation.simple import Simple
+from dualgap.algorithms.primal_dual.state import Remembered
 
 RULES: dict[str, Callable[[], Rule]] = {cls.name: cls for cls in (Simple, Robust, Curvature)}
 
 __all__ = [
     "RULES",
     "Curvature",
+    "Remembered",
     "Robust",
     "Rule",
     "Simple",

@@ -13,22 +13,34 @@ delta = 0 and problems without regulariser. c is a secant value: an estimate, ne
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.primal_dual.adaptation.rule import Rule
+from dualgap.algorithms.primal_dual.state import Remembered
 from dualgap.problem import Problem
 from dualgap.state import State
 
 
-def place(problem: Problem, x: Array, z: Array) -> Mapping[str, Any]:
-    """What the rule remembers of a point: x, A x and phi'(A x)."""
-    return {"x_then": x, "z_then": z, "slope_then": problem.loss.grad(z, problem.b)}
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Place(Remembered):
+    """What the curvature rule remembers: where the run was at the last update."""
+
+    x: Array
+    """The point."""
+    z: Array
+    """A x + offset."""
+    slope: Array
+    """phi'(A x + offset)."""
+
+
+def place(problem: Problem, s: State) -> Place:
+    """The place of a state."""
+    return Place(x=s.x, z=s.z, slope=problem.loss.grad(s.z, problem.b))
 
 
 @dataclass(frozen=True)
@@ -53,23 +65,24 @@ class Curvature(Rule):
         """Check the options."""
         self._check()
 
-    def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
-        """The first point."""
-        return place(problem, s.x, s.z)
+    def begin(self, problem: Problem, s: State) -> Place:
+        """The first point, or the one that the run was rolled back to."""
+        return place(problem, s)
 
-    def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
+    def update(self, problem: Problem, s: State) -> tuple[float, Place]:
         """Move halfway, on a log scale, to the curvature seen since the last time."""
-        here = place(problem, s.x, s.z)
-        dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
+        then: Place = s.own.remembered
+        here, Delta = place(problem, s), float(s.own.Delta)
+        dx, dz = s.x - then.x, s.z - then.z
         moved = dot(dx, dx)
-        smoothness = s.Lam / problem.loss.gamma
+        smoothness = s.own.Lam / problem.loss.gamma
         if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
-            return min(2.0 * s.Delta, max(smoothness, s.Delta)), here
+            return min(2.0 * Delta, max(smoothness, Delta)), here
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
-            return s.Delta, here
-        ds = here["slope_then"] - s.memory["slope_then"]
+            return Delta, here
+        ds = here.slope - then.slope
         l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
         c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.strong_convexity
         c = min(max(c, 1e-10 * smoothness), smoothness)
-        return math.sqrt(s.Delta) * math.sqrt(c), here
+        return math.sqrt(Delta) * math.sqrt(c), here

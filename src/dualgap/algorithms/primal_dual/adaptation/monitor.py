@@ -11,15 +11,13 @@ parameters that need no estimate.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-from dualgap.algorithms.primal_dual.adaptation.curvature import place
+from dualgap.algorithms.primal_dual.adaptation.rule import Rule, observed_gap
+from dualgap.algorithms.primal_dual.family import PrimalDual, retuned, with_dual
+from dualgap.algorithms.primal_dual.local import NEVER, lasting_Lam
+from dualgap.algorithms.primal_dual.state import Best, PrimalDualState, update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
-
-if TYPE_CHECKING:
-    from dualgap.algorithms.contract import Algorithm
 
 PATIENCE = 20.0
 """In units of sqrt(condition number): one such unit is the time scale of an accelerated method."""
@@ -29,47 +27,46 @@ AT_ROUNDING = 1e-13
 """A gap below this fraction of P moves at random."""
 
 
-def watch_progress(algorithm: Algorithm, problem: Problem, s: State) -> tuple[State, bool]:
+def watch_progress(
+    algorithm: PrimalDual, problem: Problem, s: State, rule: Rule | None
+) -> tuple[State, bool]:
     """Roll back if progress has stopped; also say whether tuning goes on."""
-    memory: Mapping[str, Any] = s.memory
-    rollbacks = int(memory.get("rollbacks", 0))
-    tuning = rollbacks < GIVE_UP
+    own: PrimalDualState = s.own
+    watch = own.watch
+    tuning = watch.rollbacks < GIVE_UP
     score = s.merit if math.isfinite(s.dual) else s.primal
-    best = memory.get("best_score", math.inf)
-    if score < best:
-        kept = {"best_score": score, "best_t": s.t, "best": (s.x, s.y, s.z, s.u, s.v)}
-        return replace(s, memory={**memory, **kept}), tuning
-    if not tuning or not math.isfinite(best) or s.merit <= AT_ROUNDING * problem.scale(s.primal):
+    if score < watch.score:
+        found = replace(watch, score=score, t=s.t, best=Best(s.x, s.y, s.z, s.u, own.v))
+        return update(s, watch=found), tuning
+    if watch.best is None or not tuning or s.merit <= AT_ROUNDING * problem.scale(s.primal):
         return s, tuning
     patience = 30.0 / algorithm.passes_per_step + PATIENCE * algorithm.time_scale(problem, s)
-    lost = not score <= GROWTH * max(best, AT_ROUNDING * problem.primal_at_zero)
-    if not lost and s.t - memory["best_t"] <= patience:
+    lost = not score <= GROWTH * max(watch.score, AT_ROUNDING * problem.primal_at_zero)
+    if not lost and s.t - watch.t <= patience:
         return s, tuning
-    x, y, z, u, v = memory["best"]
-    last = rollbacks + 1 == GIVE_UP
-    Delta = 0.0 if last else 0.1 * s.Delta
-    boldness = 0.5 * float(memory.get("boldness", 1.0))
-    from dualgap.algorithms.primal_dual.local import taken_back
+    last = watch.rollbacks + 1 == GIVE_UP
+    return _rolled_back(algorithm, problem, s, rule, last), tuning and not last
 
-    Lam, forgotten = taken_back(problem, s)
-    steps = algorithm.steps(problem, Lam, Delta, boldness)
-    fresh: dict[str, Any] = {
-        "rollbacks": rollbacks + 1,
-        "best_t": s.t,
-        "boldness": boldness,
-        "gap_then": None,
-        **forgotten,
-        **place(problem, x, z),
-    }
-    new = replace(
-        s, x=x, y=y, z=z, zt=z, xt=x, u=u, v=v, Lam=Lam, Delta=Delta, steps=steps,
-        primal=problem.primal(x, z), ahead=None, memory={**memory, **fresh},
+
+def _rolled_back(
+    algorithm: PrimalDual, problem: Problem, s: State, rule: Rule | None, last: bool
+) -> State:
+    """The best point, a tenth of the estimate (none at the ``last`` time), half of the boldness."""
+    own: PrimalDualState = s.own
+    watch = own.watch
+    assert watch.best is not None
+    x, y, z, u, v = watch.best
+    new = replace(s, x=x, y=y, z=z, u=u, primal=problem.primal(x, z))
+    new = retuned(
+        algorithm, problem, new, zt=z, xt=x, v=v, ahead=None, level=NEVER,
+        Lam=lasting_Lam(problem, s), Delta=0.0 if last else 0.1 * own.Delta,
+        watch=replace(
+            watch, rollbacks=watch.rollbacks + 1, t=s.t, boldness=0.5 * watch.boldness
+        ),
     )  # fmt: skip
-    from dualgap.algorithms.primal_dual.adaptation.rule import observed_gap
-    from dualgap.algorithms.primal_dual.batch import with_dual
-
+    if rule is not None:
+        new = update(new, remembered=rule.begin_again(problem, new))
     new = with_dual(problem, new)
-    if "history" in memory:  # rates are observed from here on
-        start = ((new.passes, observed_gap(new)),)
-        new = replace(new, memory={**new.memory, "history": start})
-    return new, tuning and not last
+    if own.history is None:
+        return new
+    return update(new, history=((new.passes, observed_gap(new)),))  # rates are seen from here on

@@ -13,19 +13,27 @@ Delta, what the theorem predicts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dualgap import _validation as check
 from dualgap.algorithms.primal_dual.adaptation.rule import (
+    Gaps,
     Rule,
     first_gap,
     observed_decrease,
     observed_gap,
 )
 from dualgap.problem import Problem
-from dualgap.state import State
+from dualgap.state import State, replace
+
+
+@dataclass(frozen=True, eq=False)
+class GapsAndRate(Gaps):
+    """What the robust rule remembers."""
+
+    rho: float = 1.0
+    """The decrease in T iterations that the last change of Delta was made at."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +71,28 @@ class Robust(Rule):
         if not low < 1.0 < high:
             raise ValueError(f"low={low:g} and high={high:g} must lie on either side of 1.")
 
-    def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
+    def begin(self, problem: Problem, s: State) -> GapsAndRate:
         """The gap at the start; rho starts at theta^T."""
-        return {**first_gap(problem, s), "rho": s.steps.rate**self.period}
+        first = first_gap(problem, s)
+        return GapsAndRate(first.floor, first.gap_then, s.own.steps.rate**self.period)
 
-    def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
+    def update(self, problem: Problem, s: State) -> tuple[float, GapsAndRate]:
         """Double, halve or keep."""
-        seen: dict[str, Any] = {"gap_then": observed_gap(s)}
-        observed = observed_decrease(s, self.period)
+        known: GapsAndRate = s.own.remembered
+        Delta: float = s.own.Delta
+        seen = replace(known, gap_then=observed_gap(s))
+        observed = observed_decrease(s, self.period, known.gap_then)
         if observed is None:
-            return s.Delta, seen
-        if self.stop_below_lambda and s.Delta < problem.regularizer.strong_convexity:
-            return s.Delta, seen
-        rho = float(s.memory["rho"])
-        if observed <= self.low * rho:
-            return 2.0 * s.Delta, {**seen, "rho": observed}
-        if observed >= self.high * rho:
-            return 0.5 * s.Delta, {**seen, "rho": observed}
-        return s.Delta, seen
+            return Delta, seen
+        if self.stop_below_lambda and Delta < problem.regularizer.strong_convexity:
+            return Delta, seen
+        if observed <= self.low * known.rho:
+            return 2.0 * Delta, replace(seen, rho=observed)
+        if observed >= self.high * known.rho:
+            return 0.5 * Delta, replace(seen, rho=observed)
+        return Delta, seen
+
+    def begin_again(self, problem: Problem, s: State) -> GapsAndRate:
+        """The gap of the best point says nothing of the last T iterations."""
+        known: GapsAndRate = s.own.remembered
+        return replace(known, gap_then=None)

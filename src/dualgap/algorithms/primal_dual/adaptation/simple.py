@@ -11,18 +11,18 @@ instead of mu-hat, which a loss with delta = 0 would not feel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from dualgap.algorithms.primal_dual.adaptation.rule import (
+    Gaps,
     Rule,
     first_gap,
     observed_decrease,
     observed_gap,
 )
 from dualgap.problem import Problem
-from dualgap.state import State
+from dualgap.state import State, replace
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,21 @@ class Simple(Rule):
         """Check the options."""
         self._check()
 
-    def begin(self, problem: Problem, s: State) -> Mapping[str, Any]:
+    def begin(self, problem: Problem, s: State) -> Gaps:
         """The gap at the start."""
         return first_gap(problem, s)
 
-    def update(self, problem: Problem, s: State) -> tuple[float, Mapping[str, Any]]:
+    def update(self, problem: Problem, s: State) -> tuple[float, Gaps]:
         """Double or halve."""
-        seen = {"gap_then": observed_gap(s)}
-        decrease = observed_decrease(s, self.period)
+        known: Gaps = s.own.remembered
+        seen = replace(known, gap_then=observed_gap(s))
+        decrease = observed_decrease(s, self.period, known.gap_then)
         if decrease is None:
-            return s.Delta, seen
-        faster = decrease < s.steps.rate**self.period
-        return (2.0 * s.Delta if faster else 0.5 * s.Delta), seen
+            return s.own.Delta, seen
+        faster = decrease < s.own.steps.rate**self.period
+        return (2.0 * s.own.Delta if faster else 0.5 * s.own.Delta), seen
+
+    def begin_again(self, problem: Problem, s: State) -> Gaps:
+        """The gap of the best point says nothing of the last T iterations."""
+        known: Gaps = s.own.remembered
+        return replace(known, gap_then=None)

@@ -13,9 +13,9 @@ import numpy as np
 from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
+from dualgap.algorithms.contract import NO_ADVICE
 from dualgap.algorithms.primal_dual.randomised import Randomised
-from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.preconditioners import Change, Moved, Preconditioner, asked, beside
+from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -78,11 +78,12 @@ class Beginning:
                 if change is None or self.x is None
                 else change.to_inner(problem, inner, self.x)
             )
-            begun = chosen.start(inner, x, self.y)
+            advice = NO_ADVICE if change is None else change.advice()
+            begun = chosen.start(inner, x, self.y, advice)
             state, earlier = replace(begun.state, change=change), self.earlier
             self.notes = self.notes + begun.notes
             if earlier is not None and earlier.algorithm == chosen.name:
-                if _same_data(change, earlier.change):
+                if change is earlier.change is None or (change and change.is_like(earlier.change)):
                     state = chosen.inherit(inner, state, earlier)
             chosen.prepare(inner, state)
             self.state = state
@@ -138,13 +139,5 @@ class Beginning:
         z = problem.predict(x) if x.any() else problem.predict_zero()
         self.state = State(
             algorithm=self.chosen.name, t=0, passes=0.0, x=x, y=problem.loss.grad(z, problem.b),
-            z=z, zt=z, u=problem.zeros(), steps=Steps(np.nan, np.nan, np.nan), Lam=1.0, Delta=0.0,
-            primal=problem.primal(x, z), dual=-np.inf, begun=False,
+            z=z, u=problem.zeros(), primal=problem.primal(x, z), dual=-np.inf, begun=False,
         )  # fmt: skip
-
-
-def _same_data(change: Change | None, earlier: Change | None) -> bool:
-    """Whether what an earlier run has prepared is of the same columns."""
-    if isinstance(change, Moved):
-        return change.is_like(earlier)
-    return change is None and earlier is None

@@ -1,0 +1,133 @@
+"""Opt-BPD, Opt-SPDC and Opt-DF-SPDC: the same algorithms, told what the data offer.
+
+They compute mu from the data, and are what adaptation is measured against. For a loss with delta =
+0 the data offer only local strong convexity: the smallest eigenvalue of A' diag(q phi'') A at a
+reference optimum is used instead of delta mu^2/n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dualgap._types import Array
+from dualgap.algorithms.contract import NO_ADVICE, Advice
+from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD
+from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
+from dualgap.algorithms.primal_dual.bpd import BPD
+from dualgap.algorithms.primal_dual.randomised import passes_and_check
+from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps
+from dualgap.algorithms.primal_dual.spdc import BOLD, PROVED, SPDC
+from dualgap.problem import Problem
+from dualgap.state import State
+
+REFERENCE_GAP = 1e-8
+"""The gap, relative to P, at which the curvature is taken for that at the optimum."""
+REFERENCE_PASSES = 5000
+"""The passes after which the search for the optimum ends, however far it is."""
+
+
+def reference_optimum(problem: Problem) -> tuple[Array, float]:
+    """A point within REFERENCE_GAP of the optimum, by ADF-BPD, and the passes that it took."""
+    algorithm, before = ADFBPD(), problem.constants.passes
+    s = algorithm.start(problem, None, None).state
+    x, lowest, highest = s.x, s.primal, s.dual
+    while s.passes < REFERENCE_PASSES:
+        gap = lowest - highest if highest > -float("inf") else algorithm.estimated_gap(problem, s)
+        if gap <= REFERENCE_GAP * problem.scale(lowest):
+            break
+        s = algorithm.step(problem, s)
+        if s.primal <= lowest:
+            x, lowest = s.x, s.primal
+        highest = max(highest, s.dual)
+    spent = problem.constants.passes - before
+    problem.constants.passes = before
+    return x, spent + s.passes + s.check_passes
+
+
+def oracle_strong_convexity(problem: Problem) -> tuple[float, list[str]]:
+    """What the data really offer, computed from them, and what to say about it."""
+    loss, constants = problem.loss, problem.constants
+    if loss.delta > 0:
+        return loss.delta * constants.M.value, []
+    if loss.is_vector:
+        note = (
+            f"loss={loss.name!r} has delta = 0, and its curvature at the optimum is not computed: "
+            "only the regulariser's strong convexity counts."
+        )
+        return 0.0, [note]
+    if problem.n < problem.size:
+        return 0.0, []
+    x, passes = reference_optimum(problem)
+    z = problem.predict(x)
+    constants.passes += passes
+    weights = problem.q * loss.hess(z, problem.b)
+    Delta = max(float(constants.gram_eigenvalues(weights)[0]), 0.0)
+    note = (
+        f"loss={loss.name!r} has delta = 0: strong convexity {Delta:.3g} is the smallest "
+        "eigenvalue of A' diag(q phi'') A at a reference optimum."
+    )
+    return Delta, [note]
+
+
+@dataclass(frozen=True)
+class OptBPD(BPD):
+    """BPD with mu computed from the data."""
+
+    name: ClassVar[str] = "opt-bpd"
+
+    def Delta(self, problem: Problem) -> tuple[float, list[str]]:
+        """From the given mu, or exactly from the data."""
+        return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
+
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
+        """Theorem 1's; theta = 1 where Delta is local and the theorem has no delta."""
+        lam = problem.regularizer.strong_convexity
+        if problem.loss.delta == 0:
+            lam = problem.regularizer.penalised_strength if Delta > 0 else lam
+        return bpd_steps(problem.loss, Lam, lam, Delta, theta_one=False)
+
+
+@dataclass(frozen=True)
+class OptSPDC(SPDC):
+    """SPDC with mu computed from the data and steps of 1/R under the monitor."""
+
+    name: ClassVar[str] = "opt-spdc"
+
+    def step(self, problem: Problem, s: State) -> State:
+        """A few passes and a check, under the monitor."""
+        return watch_progress(self, problem, passes_and_check(self, problem, s), None)[0]
+
+    def Delta(self, problem: Problem) -> tuple[float, list[str]]:
+        """From the given mu, or from the data."""
+        return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
+
+    def steps(
+        self,
+        problem: Problem,
+        Lam: float,
+        Delta: float,
+        boldness: float = 1.0,
+        advice: Advice = NO_ADVICE,
+    ) -> Steps:
+        """1/R, or less where the monitor asks for it; 1/(4R) for the theorem."""
+        k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
+        lam = problem.regularizer.strong_convexity
+        if problem.loss.delta == 0 and Delta > 0:
+            lam = problem.regularizer.penalised_strength
+        return self.theorem_steps(problem, Lam, lam, Delta, k, advice)
+
+
+@dataclass(frozen=True)
+class OptDFSPDC(OptSPDC):
+    """Dual-free SPDC with mu computed from the data and steps of 1/R under the monitor."""
+
+    name: ClassVar[str] = "opt-df-spdc"
+    dual_free: ClassVar[bool] = True

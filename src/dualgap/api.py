@@ -1,0 +1,303 @@
+"""What users call: `solve`, `certify`, and `Problem` with the methods of these names.
+
+The only place that knows both the problem and what is done with it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from dualgap import _problem_file as problem_file
+from dualgap import _validation as check
+from dualgap import problem as values
+from dualgap._types import Data
+from dualgap.algorithms import Algorithm
+from dualgap.algorithms.primal_dual.adaptation import Rule
+from dualgap.certificate import Certificate, certify_point
+from dualgap.losses import Loss
+from dualgap.preconditioners import Preconditioner
+from dualgap.result import Result
+from dualgap.solving import solve_problem
+from dualgap.state import State
+from dualgap.trace import Recorder
+
+
+class Problem(values.Problem):
+    """An empirical risk minimisation problem with linear predictions.
+
+    min over x (and c) of
+    (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1 |x_j| + (l2/2) x_j^2)
+
+    Parameters
+    ----------
+    A : array, sparse matrix or data frame of shape (n, d)
+        Kept by reference where it can be, never written to. See `dualgap.designs` for what is
+        copied.
+    b : array of shape (n,)
+        Targets, or labels -1/+1 (0/1) for margin losses.
+    loss : str or Loss
+        ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
+        ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
+        ``"multinomial"``: b holds classes 0, ..., K-1, each of them (see
+        `dualgap.losses.Multinomial` where not), and x has shape (d, K), y, z and offset (n, K),
+        the intercept (K,).
+    l1, l2 : float
+        Strengths, >= 0; both 0 is a problem without regulariser.
+    penalty_weights : array of shape (d,), optional
+        p_j >= 0, 1 by default; 0 leaves a coordinate free.
+    fit_intercept : bool
+        Whether there is an unpenalised intercept c.
+    sample_weight : array of shape (n,), optional
+        w_i >= 0, 1 by default; W is their sum.
+    offset : array of shape (n,), optional
+        Added to the predictions.
+    """
+
+    def solve(
+        self,
+        *,
+        algorithm: str | Algorithm = "auto",
+        adapt: str | Rule | None = None,
+        mu: float | None = None,
+        schedule: str | None = None,
+        precondition: str | Preconditioner = "auto",
+        tol: float = 1e-6,
+        max_passes: float = 1000,
+        max_time: float | None = None,
+        x0: Any = None,
+        y0: Any = None,
+        state: State | None = None,
+        earlier: State | None = None,
+        random_state: int | np.random.Generator | None = None,
+        n_threads: int | None = None,
+        callback: Recorder | None = None,
+        verbose: bool = False,
+    ) -> Result:
+        """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
+        return solve_problem(
+            self,
+            algorithm=algorithm,
+            adapt=adapt,
+            mu=mu,
+            schedule=schedule,
+            precondition=precondition,
+            tol=tol,
+            max_passes=max_passes,
+            max_time=max_time,
+            x0=x0,
+            y0=y0,
+            state=state,
+            earlier=earlier,
+            random_state=random_state,
+            n_threads=n_threads,
+            callback=callback,
+            verbose=verbose,
+        )
+
+    def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
+        """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
+        return certify_point(self, self.join(x, intercept), y=self.dual_point("y", y))
+
+    def dump(self, path: str | os.PathLike[str]) -> None:
+        """Write the problem to a file, which `load` reads back exactly: for a bug report.
+
+        The file holds the arrays and arguments, numbers and names without any code: a zip archive
+        that numpy reads as an npz, about as long as the data are in memory.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; one of that name is replaced.
+        """
+        problem_file.dump(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Problem:
+        """Read a problem that `dump` has written; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Problem
+
+        Raises
+        ------
+        dualgap.datasets.DataError
+            A ValueError that says what is wrong with the file.
+        """
+        return problem_file.load(cls, path)
+
+
+def solve(
+    A: Data,
+    b: Any,
+    *,
+    loss: str | Loss = "squared",
+    l1: float = 0.0,
+    l2: float = 0.0,
+    penalty_weights: Any = None,
+    fit_intercept: bool = False,
+    sample_weight: Any = None,
+    offset: Any = None,
+    algorithm: str | Algorithm = "auto",
+    adapt: str | Rule | None = None,
+    mu: float | None = None,
+    schedule: str | None = None,
+    precondition: str | Preconditioner = "auto",
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    max_time: float | None = None,
+    x0: Any = None,
+    y0: Any = None,
+    state: State | None = None,
+    earlier: State | None = None,
+    random_state: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    callback: Recorder | None = None,
+    verbose: bool = False,
+) -> Result:
+    """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
+
+    Parameters
+    ----------
+    A, b, loss, l1, l2, penalty_weights, fit_intercept, sample_weight, offset
+        The problem, as in `Problem`.
+    algorithm : str or Algorithm
+        ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
+        ``"adf-bpd"``, ``"agd"``; randomised: ``"spdc"``, ``"opt-spdc"``, ``"ada-spdc"``,
+        ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``, ``"saga"``, ``"svrg"``, ``"katyusha"``;
+        or one beyond it: ``"newton"``, ``"sdca"``, for l1 ``"working-set"`` and, with classes,
+        ``"prox-newton"``; or a value such as ``dualgap.algorithms.AdaBPD(...)``.
+    adapt : str or Rule, optional
+        How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
+        default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
+    mu : float, optional
+        The paper's mu of A, for algorithms that take it; for adaptive ones where it starts.
+    schedule : "theorem", optional
+        Force the theorems' step sizes with certified constants.
+    precondition : str or Preconditioner
+        A change of variables inside the run, which points, traces and certificates never see:
+        ``"diagonal"``, ``"whiten"``, ``"rows"``, ``"low-rank"``, ``"units"``, ``"orthonormal"``, or
+        a value such as ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which
+        leaves named algorithms as the paper has them, unless columns need another origin or unit.
+    tol : float
+        Stop when the certified gap is at most tol * max(P(x), 1e-12 P0); P0 is the value of the
+        null model, the intercept alone where there is one and x = 0 without.
+    max_passes, max_time : float
+        Limits on the passes of this call, and on its seconds; what follows is the certificate.
+        They are looked at inside of a step, too, which a limit may cut short: then the state that
+        is returned is the one before it, and x may be a point that it had found.
+    x0, y0 : array, optional
+        Where to start: (d,) or, with an intercept, (d + 1,); and (n,). With K classes each has
+        a second axis of length K.
+    state : State, optional
+        ``result.state`` of an earlier run, to go on exactly where it ended.
+    earlier : State, optional
+        ``result.state`` of a run on the same data with other strengths (`Problem.replace`), whose
+        preparations, such as factorisations and working sets, are taken over.
+    random_state : int or numpy Generator, optional
+        Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
+        algorithms draw nothing.
+    n_threads : int, optional
+        Threads of the linear algebra library; its own default if not given.
+    callback : callable, optional
+        Called with a `Snapshot` at each check; returning True stops.
+    verbose : bool
+        Show a live line.
+
+    Returns
+    -------
+    Result
+    """
+    problem = Problem(
+        A,
+        b,
+        loss=loss,
+        l1=l1,
+        l2=l2,
+        penalty_weights=penalty_weights,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        offset=offset,
+    )
+    return problem.solve(
+        algorithm=algorithm,
+        adapt=adapt,
+        mu=mu,
+        schedule=schedule,
+        precondition=precondition,
+        tol=tol,
+        max_passes=max_passes,
+        max_time=max_time,
+        x0=x0,
+        y0=y0,
+        state=state,
+        earlier=earlier,
+        random_state=random_state,
+        n_threads=n_threads,
+        callback=callback,
+        verbose=verbose,
+    )
+
+
+def certify(
+    A: Data,
+    b: Any,
+    x: Any,
+    y: Any = None,
+    *,
+    loss: str | Loss = "squared",
+    l1: float = 0.0,
+    l2: float = 0.0,
+    penalty_weights: Any = None,
+    intercept: Any = 0.0,
+    sample_weight: Any = None,
+    offset: Any = None,
+    fit_intercept: bool | None = None,
+) -> Certificate:
+    """Bound P(x) - P* for any x, whoever found it.
+
+    The objective is that of `Problem`: (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) +
+    sum_j p_j (l1|x_j| + (l2/2)x_j^2).
+
+    Parameters
+    ----------
+    A, b, loss, l1, l2, penalty_weights, sample_weight, offset
+        The problem, as in `Problem`.
+    x : array of shape (d,)
+        The primal point.
+    y : array of shape (n,), optional
+        The dual point to start from, y_i ~ phi_i'(a_i'x); made feasible where it is not. Without
+        one, y = phi'(Ax).
+    intercept : float
+        The intercept c. For ``loss="multinomial"`` x has shape (d, K), y (n, K), intercept (K,).
+    fit_intercept : bool, optional
+        Whether c was free to move. By default it was if ``intercept`` is not 0; say True for a
+        fitted intercept that happens to be 0.
+
+    Returns
+    -------
+    Certificate
+    """
+    if fit_intercept is None:
+        values = check.numeric("intercept", intercept)
+        fit_intercept = bool(values.any() if values.ndim else check.real("intercept", intercept))
+    problem = Problem(
+        A,
+        b,
+        loss=loss,
+        l1=l1,
+        l2=l2,
+        penalty_weights=penalty_weights,
+        fit_intercept=fit_intercept,
+        sample_weight=sample_weight,
+        offset=offset,
+    )
+    return problem.certify(x, y, intercept=intercept)

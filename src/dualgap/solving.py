@@ -1,0 +1,102 @@
+"""One call of solve: the arguments are checked, an algorithm is chosen, and the driver runs it."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dualgap import _arguments as given
+from dualgap import _validation as check
+from dualgap._compiling import as_setup
+from dualgap.algorithms import Algorithm
+from dualgap.algorithms.primal_dual.adaptation import Rule
+from dualgap.beginning import Beginning
+from dualgap.driver import Run, status_of
+from dualgap.limits import Limits, OutOfTime, within
+from dualgap.preconditioners import Preconditioner, as_preconditioner
+from dualgap.problem import Problem
+from dualgap.progress import Line
+from dualgap.result import Result, Setup
+from dualgap.state import State
+from dualgap.trace import Recorder
+
+
+def solve_problem(
+    problem: Problem,
+    *,
+    algorithm: str | Algorithm = "auto",
+    adapt: str | Rule | None = None,
+    mu: float | None = None,
+    schedule: str | None = None,
+    precondition: str | Preconditioner = "auto",
+    tol: float = 1e-6,
+    max_passes: float = 1000,
+    max_time: float | None = None,
+    x0: Any = None,
+    y0: Any = None,
+    state: State | None = None,
+    earlier: State | None = None,
+    random_state: int | np.random.Generator | None = None,
+    n_threads: int | None = None,
+    callback: Recorder | None = None,
+    verbose: bool = False,
+) -> Result:
+    """Check the arguments, start, run, certify; the parameters are those of `dualgap.solve`."""
+    began = time.perf_counter()
+    tol = check.real("tol", tol, low=0.0, strict=True)
+    max_passes = given.limit("max_passes", max_passes)
+    seconds = math.inf if max_time is None else given.limit("max_time", max_time)
+    wanted = as_preconditioner(precondition)
+    given.check_random_state(random_state)
+    n_threads = given.check_manners(n_threads, callback, verbose)
+    given.check_earlier(problem, earlier)
+    if state is not None and not (x0 is None and y0 is None):
+        raise ValueError(
+            "x0 and y0 mean nothing to a run that goes on from a state; leave them out."
+        )
+    if state is not None and earlier is not None:
+        raise ValueError("earlier means nothing to a run that goes on from a state; leave it out.")
+    start_x, start_y = given.starting_points(problem, x0, y0)
+    if start_x is None and problem.is_solved_by_null:
+        # Nothing is below 0: the intercept alone is a solution, and only exact numbers show it.
+        start_x = problem.joined(problem.zeros()[: problem.d], problem.null_model[0])
+    options = {"adapt": adapt, "mu": mu, "schedule": schedule}
+    options = {name: option for name, option in options.items() if option is not None}
+    beginning = Beginning(
+        problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier
+    )
+    threads = nullcontext() if n_threads is None else threadpool_limits(n_threads)
+    quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
+    with threads, quiet, within(Limits(seconds)) as limits:
+        made = partial(_run, tol=tol, max_passes=max_passes, began=began, limits=limits)
+        ended = None
+        try:
+            beginning.run()
+            run = made(beginning, callback=callback)
+        except (KeyboardInterrupt, OutOfTime) as stop:
+            ended = status_of(stop)
+            limits.lift()
+            beginning.give_up()
+            run = made(beginning, callback=None)
+        if verbose:
+            run.line = Line(beginning.chosen.name)
+        ready = time.perf_counter()
+        setup = Setup(beginning.passes, ready - began)
+        assert beginning.state is not None
+        try:
+            result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
+        finally:
+            run.line.close()
+    return as_setup(result, began, ready)
+
+
+def _run(beginning: Beginning, **arguments: Any) -> Run:
+    return Run(
+        beginning.problem, beginning.inner, beginning.chosen, beginning.conditioner, **arguments
+    )
