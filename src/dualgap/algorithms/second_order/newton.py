@@ -42,12 +42,12 @@ from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, with
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.second_order.curvature import (
     curvature,
-    curvature_map,
     is_smooth,
     mean_curvature,
     next_damping,
 )
 from dualgap.algorithms.second_order.newton_system import System, strengths
+from dualgap.algorithms.tasks import bend
 from dualgap.feasible import repair_is_free
 from dualgap.limits import check
 from dualgap.problem import Problem
@@ -143,7 +143,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
     smooth = primal - problem.regularizer.value(x)
     new = with_dual(problem, new, conjugate_at(problem, z, slope, smooth))
     if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
-        y = s.memory["slope"] + curvature_map(problem, hess, system.damping)(slice(None), Ad)
+        y = s.memory["slope"] + bend(hess, system.damping / problem.loss.gamma, Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.left))
