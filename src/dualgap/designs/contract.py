@@ -15,7 +15,7 @@ import copy
 from abc import ABC
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -129,6 +129,7 @@ class Design(ABC):
 
     shape: tuple[int, int]
     is_sparse: bool = False
+    _executor: Executor = SERIAL
 
     def __init_subclass__(cls, counts: bool = False, **rest: Any) -> None:
         """``counts``: the class enters in the ledger what it reads; else that is done for it."""
@@ -181,8 +182,7 @@ class Design(ABC):
     @property
     def executor(self) -> Executor:
         """Who carries out tasks."""
-        own: Executor = self.__dict__.get("_executor", SERIAL)
-        return own
+        return self._executor
 
     def arranged(self, *, cuts: Cuts | None = None, executor: Executor | None = None) -> Self:
         """The same data, cut elsewhere or in other hands.
@@ -199,7 +199,7 @@ class Design(ABC):
             cuts.check(self.shape[0])
             other.cuts = cuts
         if executor is not None:
-            other.__dict__["_executor"] = executor
+            other._executor = executor
         other.ledger = self.ledger
         return other
 
@@ -255,12 +255,12 @@ class Design(ABC):
             As for `reduce`.
         """
         if task is there_and_back:
-            return cast("tuple[RowArrays, Sums]", self._there_and_back(rows, *args))
+            return self._there_and_back(rows, *args)
         return self.executor.map_rows(self, task, rows, args)
 
     def _there_and_back(
         self, rows: RowArrays, x: Array, between: Between, *args: Any
-    ) -> tuple[RowArrays, tuple[Any, ...]]:
+    ) -> tuple[RowArrays, Any]:
         """`tasks.there_and_back`; with `tasks.weigh` it is A' diag(w) A x, which has a name."""
         if between is weigh and x.ndim == 1:
             z, u = self.weighted_sweep(x, rows[0])

@@ -50,7 +50,7 @@ class Cuts(NamedTuple):
     @property
     def any(self) -> bool:
         """Whether there is more than one chunk."""
-        return self.partitions > 1 or self.rows < self.edges[-1]
+        return len(self.edges) > 2 or self.rows < self.edges[-1]
 
     def bounds(self, part: int) -> tuple[int, int]:
         """The first row of a partition, and the first of the next."""

@@ -87,7 +87,7 @@ class DenseDesign(Design, counts=True):
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
         """The same sums in the same order, with less ado for each chunk."""
-        if self.executor is not SERIAL or self.cuts.partitions > 1:
+        if self._executor is not SERIAL or self.cuts.partitions > 1:
             return super()._swept(rows, x, between, *args)
         n = self.shape[0]
         if not self.cuts.any:

@@ -15,9 +15,8 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
 from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design, Rows
 from dualgap.designs.cuts import Cuts
-from dualgap.designs.executors import SERIAL, RowArrays
+from dualgap.designs.executors import SERIAL
 from dualgap.designs.ledger import Ledger
-from dualgap.designs.tasks import Between, there_and_back
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -130,19 +129,14 @@ class SparseDesign(Design, counts=True):
             self.ledger.rows += at.stop - at.start
             yield Chunk(at, SparseDesign(_slice(A, at.start, at.stop)))
 
-    def _swept(
-        self, rows: RowArrays, x: Array, between: Between, *args: Any
-    ) -> tuple[RowArrays, tuple[Any, ...]]:
-        """The same, with less ado where nothing is cut."""
-        if self.executor is not SERIAL or self.cuts.any:
-            return super()._swept(rows, x, between, *args)
-        whole = Chunk(slice(0, self.shape[0]), self)
-        return there_and_back(whole, rows, x, between, *args)
-
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """In one reading, where there is enough to read and rows are at hand."""
-        if self.nonzeros < WORTH_A_KERNEL or self._csr is None or self.cuts.any:
+        if self.cuts.any or self._executor is not SERIAL:
             return super().weighted_sweep(x, weights, shift)
+        if self.A.nnz < WORTH_A_KERNEL or self._csr is None:
+            z = self.matvec(x)
+            z = z + shift if shift else z
+            return z, self.rmatvec(weights * z)
         from dualgap.kernels.gram import csr_sweep
 
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
