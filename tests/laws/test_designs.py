@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from dualgap.designs import DenseDesign, InterceptDesign, SparseDesign, as_design, contract, sparse
 from dualgap.designs.columns import AllColumns, SparseColumns
+from dualgap.designs.tasks import there_and_back
 
 EPS = np.finfo(float).eps
 N, D = 37, 11
@@ -150,25 +151,25 @@ def test_products(stored, intercept, blocks):
 @each_storage
 @each_top
 @pytest.mark.parametrize("columns", [None, 3], ids=["vector", "matrix"])
-def test_sweep(stored, intercept, columns, blocks, monkeypatch):
+def test_there_and_back(stored, intercept, columns, blocks, monkeypatch):
     """Both products for one reading are the two products."""
     monkeypatch.setattr("dualgap.designs.dense.LEAST_ROWS", 1)
     design, A = build(stored, intercept)
     n, d = A.shape
     x, _, w = arguments(A)
     if columns is not None:
-        x, w = np.outer(x, [1.0, -2.0, 0.5]), w[:, None]
-    asked = []
-
-    def between(rows, z):
-        asked.append(np.arange(n)[rows])
-        return w[rows] * z
-
-    z, u = design.sweep(x, between)
-    assert (np.concatenate(asked) == np.arange(n)).all()
-    magnitude = abs(A) @ abs(x)
+        x = np.outer(x, [1.0, -2.0, 0.5])
+    (z, at), (u, count) = design.map_rows(there_and_back, (w, np.arange(n)), x, weigh_and_tell)
+    assert (at == np.arange(n)).all() and count == n
+    magnitude, w = abs(A) @ abs(x), w if columns is None else w[:, None]
     assert_close(z, A @ x, magnitude, d)
     assert_close(u, A.T @ (w * (A @ x)), abs(A).T @ (w * magnitude), n + d)
+
+
+def weigh_and_tell(z, rows):
+    """What it was asked for, and how much of it."""
+    w, at = rows
+    return (w if z.ndim == 1 else w[:, None]) * z, (at,), (len(z),)
 
 
 @each_storage

@@ -12,6 +12,7 @@ import dualgap
 from dualgap.algorithms import ADFBPD, AGD, BPD, DFBPD, SAGA, AdaBPD
 from dualgap.designs import RotatedDesign
 from dualgap.designs.rotated import Rotation, reflectors
+from dualgap.designs.tasks import product_pair, weigh
 from dualgap.preconditioners import LowRank
 from tests.precondition.cases import badly_scaled, labels
 
@@ -86,7 +87,7 @@ def test_every_verb_is_that_of_the_formed_matrix(store, fit_intercept, shape, ra
     for X, R in ((x, r), (np.outer(x, [1.0, -2.0]), np.outer(r, [1.0, 3.0]))):
         np.testing.assert_allclose(design.matvec(X), B @ X, **near)
         np.testing.assert_allclose(design.rmatvec(R), B.T @ R, **near)
-        z, u = design.sweep(X, lambda rows, z: w[rows].reshape(-1, *[1] * (z.ndim - 1)) * z)
+        z, u = product_pair(design, (w,), X, weigh)
         np.testing.assert_allclose(z, B @ X, **near)
         np.testing.assert_allclose(u, B.T @ (w * (B @ X).T).T, **near)
     z, u = design.weighted_sweep(x, w, 0.5)

@@ -15,11 +15,26 @@ import scipy.sparse as sp
 
 from dualgap import _validation as check
 from dualgap._types import Data
+from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
+from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns
-from dualgap.designs.contract import Design, block_rows
+from dualgap.designs.contract import (
+    ColumnAccess,
+    Design,
+    GramAccess,
+    Narrowing,
+    Products,
+    Reduce,
+    RowAccess,
+    Rows,
+    block_rows,
+)
+from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseDesign
+from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.designs.ledger import Ledger
 from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed
@@ -29,12 +44,24 @@ SAFE = 1e-180
 
 __all__ = [
     "LARGEST_SIDE",
+    "Chunk",
+    "ColumnAccess",
     "Columns",
+    "Cuts",
     "DenseDesign",
     "Design",
+    "Executor",
+    "GramAccess",
     "InterceptDesign",
+    "Ledger",
+    "Narrowing",
+    "Products",
+    "Reduce",
     "RotatedDesign",
+    "RowAccess",
+    "Rows",
     "ScaledDesign",
+    "Serial",
     "SparseDesign",
     "as_design",
     "check_structure",
@@ -46,8 +73,8 @@ def as_design(A: Data) -> Design:
 
     Parameters
     ----------
-    A : array, sparse matrix or array, or data frame of shape (n, d)
-        Real and finite.
+    A : array, sparse matrix or array, data frame or Design of shape (n, d)
+        Real and finite. A `Design` is taken as it is: nothing of it is read here.
 
     Raises
     ------
@@ -55,9 +82,10 @@ def as_design(A: Data) -> Design:
         With the entry at fault, before any work.
     """
     if isinstance(A, Design):
-        return A
+        return _checked_design(A)
     if sp.issparse(A):
-        return SparseDesign(_checked_sparse(A))
+        A = _checked_sparse(A)
+        return SparseDesign(A, Ledger(A.shape[0], rows=A.shape[0]))
     if hasattr(A, "to_numpy"):
         A = A.to_numpy()
     return _checked_dense(A)
@@ -69,6 +97,19 @@ def _shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"A must have two dimensions (rows, features), got shape {shape}.{hint}")
     if 0 in shape:
         raise ValueError(f"A is empty: shape {shape}. At least one row and one feature are needed.")
+
+
+def _checked_design(design: Design) -> Design:
+    """What can be told of it without reading it."""
+    shape = getattr(design, "shape", None)
+    if not (isinstance(shape, tuple) and all(isinstance(side, int | np.integer) for side in shape)):
+        raise TypeError(f"shape of a design is a tuple of two integers (n, d), got {shape!r}.")
+    _shape(shape)
+    if not design.offers("blocks"):
+        lacking = [verb for verb in ("matvec", "rmatvec") if not design.offers(verb)]
+        if lacking:
+            raise missing(design, *lacking)
+    return design
 
 
 def _checked_dense(values: Any) -> DenseDesign:
@@ -94,7 +135,7 @@ def _checked_dense(values: Any) -> DenseDesign:
     if not SAFE < along.max() < 1.0 / SAFE:  # squares may have left the range of float64
         check.scale("A", max(float(A.max()), -float(A.min())))
     by_row, by_column = (along, across) if walked is A else (across, along)
-    return DenseDesign(A, by_row, by_column)
+    return DenseDesign(A, by_row, by_column, Ledger(len(A), rows=len(A)))
 
 
 def _name_entry(A: np.ndarray[Any, Any]) -> None:

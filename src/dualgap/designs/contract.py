@@ -3,19 +3,31 @@
 Algorithms see products only and never ask how the data are stored. Everything that comes out is
 float64, whatever the data are; float32 data stay float32 in memory and are widened block by
 block, so products are accumulated safely and no second copy is made.
+
+Three members are enough for a design of one's own: ``shape`` and ``blocks``, or ``shape``,
+``matvec`` and ``rmatvec``. All other verbs follow from these (`_defaults`); what a design can do
+faster, it overrides.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+import copy
+from abc import ABC
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
+from dualgap.designs import _defaults as default
+from dualgap.designs._counting import enter_what_is_read
+from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns
-from dualgap.limits import check
+from dualgap.designs.cuts import Cuts, Sums
+from dualgap.designs.executors import SERIAL, Executor, RowArrays, RowTask, Task
+from dualgap.designs.ledger import Ledger
+from dualgap.designs.tasks import Between, there_and_back, weigh, weigh_shifted
 
 if TYPE_CHECKING:
     from dualgap.designs.narrow import Narrow
@@ -30,10 +42,6 @@ BLAS3_GAIN = 5.0
 """How much faster a multiplication is in a product of matrices than with a vector."""
 
 
-Between = Callable[[slice, Array], Array]
-"""What lies between a product with A and one with A': a map of some rows' predictions."""
-
-
 class Rows(NamedTuple):
     """Row access for compiled kernels: a C-ordered matrix, or the three arrays of CSR."""
 
@@ -45,12 +53,235 @@ class Rows(NamedTuple):
     """The value of an appended constant column, 0 if there is none."""
 
 
+@runtime_checkable
+class Products(Protocol):
+    """Enough for the batch algorithms of the paper."""
+
+    shape: tuple[int, int]
+
+    def matvec(self, x: Array) -> Array:
+        """A x; x may be a matrix, one column per product."""
+
+    def rmatvec(self, r: Array) -> Array:
+        """A' r; r may be a matrix, one column per product."""
+
+
+@runtime_checkable
+class Reduce(Protocol):
+    """One verb for whatever reads rows."""
+
+    def reduce(self, task: Task[Sums], *args: Any) -> Sums:
+        """The sums of task(chunk, *args) over all chunks."""
+
+    def map_rows(self, task: RowTask[Sums], rows: RowArrays, *args: Any) -> tuple[RowArrays, Sums]:
+        """The same where there are arrays with an entry for each row."""
+
+
+@runtime_checkable
+class RowAccess(Protocol):
+    """For compiled kernels that visit one row after the other."""
+
+    def rows(self) -> Rows:
+        """The data laid out by rows."""
+
+
+@runtime_checkable
+class ColumnAccess(Protocol):
+    """For working sets."""
+
+    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
+        """The columns at these places, gathered."""
+
+
+@runtime_checkable
+class GramAccess(Protocol):
+    """For factorisations."""
+
+    def gram(self, weights: Array) -> Array:
+        """A' diag(weights) A."""
+
+    def outer(self, weights: Array) -> Array:
+        """A diag(weights) A'."""
+
+
+@runtime_checkable
+class Narrowing(Protocol):
+    """For products that need a few digits only."""
+
+    def narrowed(self) -> Narrow | None:
+        """Some of these verbs to a few digits, for less; None where there is no such thing."""
+
+
 class Design(ABC):
-    """A matrix A of n rows (samples) and d columns (features)."""
+    """A matrix A of n rows (samples) and d columns (features).
+
+    A subclass gives ``shape`` and either ``blocks`` or both ``matvec`` and ``rmatvec``; the rest
+    follows from these. `dualgap.check_design` tells whether what it gives is right, and `solve`
+    takes it in the place of an array. Algorithms that visit single rows need ``rows``, too.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, d).
+    is_sparse : bool
+        Whether ``rows`` are sparse: for those who choose between kernels, never for algorithms.
+    """
 
     shape: tuple[int, int]
     is_sparse: bool = False
-    """Whether `rows` are sparse: for those who choose between kernels, never for algorithms."""
+    _executor: Executor = SERIAL
+
+    def __init_subclass__(cls, counts: bool = False, **rest: Any) -> None:
+        """``counts``: the class enters in the ledger what it reads; else that is done for it."""
+        super().__init_subclass__(**rest)
+        if not counts:
+            enter_what_is_read(cls)
+
+    def offers(self, verb: str) -> bool:
+        """Whether this design has a way of its own to do it."""
+        return getattr(type(self), verb) is not getattr(Design, verb)
+
+    @property
+    def offers_rows(self) -> bool:
+        """Whether there are `rows` for kernels."""
+        return self.offers("rows")
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What was read of the data."""
+        return Ledger(self.shape[0])
+
+    # ---- products ----
+
+    def matvec(self, x: Array) -> Array:
+        """A x; x may be a matrix, one column per product."""
+        return default.matvec(self, x, block_rows(self.shape[1]))
+
+    def rmatvec(self, r: Array) -> Array:
+        """A' r; r may be a matrix, one column per product."""
+        return default.rmatvec(self, r, block_rows(self.shape[1]))
+
+    def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
+        """Dense float64 blocks of at most ``rows`` consecutive rows, in order, with their place."""
+        return default.blocks(self, rows)
+
+    def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
+        """|A| x and |A|' r: the products with all entries made positive."""
+        return default.absolute_product(self, x, r, block_rows(self.shape[1]))
+
+    # ---- tasks on chunks of rows ----
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Where rows are cut; see `cuts`. Not at all, unless there are blocks."""
+        n, d = self.shape
+        if not self.offers("blocks"):
+            return Cuts.whole(n)
+        return Cuts((0, n), min(n, default.CHUNK_BLOCKS * block_rows(d)))
+
+    @property
+    def executor(self) -> Executor:
+        """Who carries out tasks."""
+        return self._executor
+
+    def arranged(self, *, cuts: Cuts | None = None, executor: Executor | None = None) -> Self:
+        """The same data, cut elsewhere or in other hands.
+
+        Parameters
+        ----------
+        cuts : Cuts, optional
+            They decide on the last bits of sums.
+        executor : Executor, optional
+            Who carries out tasks; decides on no bit.
+        """
+        other = copy.copy(self)
+        if cuts is not None:
+            cuts.check(self.shape[0])
+            other.cuts = cuts
+        if executor is not None:
+            other._executor = executor
+        other.ledger = self.ledger
+        return other
+
+    def chunks(self, part: int) -> Iterator[Chunk]:
+        """The chunks of a partition, in order, each of which is one reading of its rows."""
+        if self.offers("matvec") and not self.cuts.any:
+            return iter((Chunk(slice(0, self.shape[0]), self),))
+        return default.chunks(self, part)
+
+    @property
+    def reads_once(self) -> bool:
+        """Whether a task with two products takes one reading of the data and not two."""
+        return self.cuts.any or not self.offers("matvec")
+
+    def reduce(self, task: Task[Sums], *args: Any) -> Sums:
+        """The sums of ``task(chunk, *args)`` over all chunks of rows.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function at the top level of a module. It returns a tuple or NamedTuple of arrays
+            and numbers, whose sizes do not depend on the chunk: they are added one by one, in the
+            order that `cuts` says.
+        *args
+            The same for all chunks; the task does not write to them.
+
+        Returns
+        -------
+        tuple
+            Of the kind that the task returns.
+        """
+        return self.executor.reduce(self, task, args)
+
+    def map_rows(self, task: RowTask[Sums], rows: RowArrays, *args: Any) -> tuple[RowArrays, Sums]:
+        """The same where there are arrays with an entry, or a row, for each row of the data.
+
+        The task `tasks.there_and_back` is known to designs, which may have a faster way for it.
+
+        Parameters
+        ----------
+        task : callable
+            ``task(chunk, rows, *args) -> (rows, sums)``, as for `reduce`.
+        rows : tuple of array
+            Of length n; the task gets those of its chunk, and does not write to them.
+        *args
+            The same for all chunks.
+
+        Returns
+        -------
+        rows : tuple of array
+            What the task has made of the chunks, put together.
+        sums : tuple
+            As for `reduce`.
+        """
+        if task is there_and_back:
+            return self._there_and_back(rows, *args)
+        return self.executor.map_rows(self, task, rows, args)
+
+    def _there_and_back(
+        self, rows: RowArrays, x: Array, between: Between, *args: Any
+    ) -> tuple[RowArrays, Any]:
+        """`tasks.there_and_back`; with `tasks.weigh` it is A' diag(w) A x, which has a name."""
+        if between is weigh and x.ndim == 1:
+            z, u = self.weighted_sweep(x, rows[0])
+            return (z,), (u,)
+        return self._swept(rows, x, between, *args)
+
+    def _swept(
+        self, rows: RowArrays, x: Array, between: Between, *args: Any
+    ) -> tuple[RowArrays, tuple[Any, ...]]:
+        """`tasks.there_and_back`, as any other task."""
+        return self.executor.map_rows(self, there_and_back, rows, (x, between, *args))
+
+    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
+        """z = A x + shift and A' diag(weights) z, for a vector x: what `map_rows` calls."""
+        if not shift:
+            (z,), (u,) = self._swept((weights,), x, weigh)
+            return z, u
+        (z,), (u,) = self._swept((weights,), x, weigh_shifted, shift)
+        return z + shift, u
+
+    # ---- norms and sizes ----
 
     @property
     def row_terms(self) -> int:
@@ -62,78 +293,46 @@ class Design(ABC):
         """The same for a column."""
         return self.shape[0]
 
-    @abstractmethod
-    def matvec(self, x: Array) -> Array:
-        """A x; x may be a matrix, one column per product."""
-
-    @abstractmethod
-    def rmatvec(self, r: Array) -> Array:
-        """A' r; r may be a matrix, one column per product."""
-
     @property
-    def reads_once(self) -> bool:
-        """Whether `sweep` takes one reading of the data and not two."""
-        return False
+    def nonzeros(self) -> int:
+        """Stored entries: what a product touches."""
+        return self.shape[0] * self.shape[1]
 
-    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
-        """z = A x and A' r with r = between(rows, z[rows]): both products of H x, for one reading.
-
-        Designs that can do so call ``between`` block by block, while a block is in the cache.
-        """
-        z = self.matvec(x)
-        return z, self.rmatvec(between(slice(None), z))
-
-    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
-        """z = A x + shift and A' diag(weights) z, for a vector x."""
-        z, u = self.sweep(x, lambda rows, z: weights[rows] * (z + shift))
-        return (z + shift if shift else z), u
-
-    def narrowed(self) -> Narrow | None:
-        """Some of these verbs to a few digits, for less; None where there is no such thing."""
-        return None
-
-    @abstractmethod
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2 for every row; |a_i|^2 without weights."""
+        return default.row_norms_sq(self, weights, block_rows(self.shape[1]))
 
-    @abstractmethod
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2 for every column."""
+        return default.column_norms_sq(self, weights, block_rows(self.shape[1]))
+
+    def column_squares(self) -> Array:
+        """sum_i a_ij^2 for every column."""
+        return self.column_norms_sq(np.ones(self.shape[0]))
+
+    def column_sizes(self, at: Places) -> Array:
+        """max_i |a_ij| of some columns."""
+        return default.column_sizes(self, at, block_rows(self.shape[1]))
 
     @property
     def may_underflow(self) -> bool:
         """Whether squares of entries may be lost; asked only where a column's squares are tiny."""
         return True
 
-    def column_sizes(self, at: Places) -> Array:
-        """max_i |a_ij| of some columns."""
-        sizes = np.zeros(at.size)
-        for _, block in self.blocks(block_rows(self.shape[1])):
-            np.maximum(sizes, np.abs(block[:, at]).max(axis=0), out=sizes)
-        return sizes
+    # ---- rows, columns, Gram matrices ----
 
-    def column_squares(self) -> Array:
-        """sum_i a_ij^2 for every column."""
-        return self.column_norms_sq(np.ones(self.shape[0]))
-
-    @abstractmethod
-    def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
-        """Dense float64 blocks of at most ``rows`` consecutive rows, in order."""
-
-    @abstractmethod
-    def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
-        """|A| x and |A|' r: the products with all entries made positive."""
-
-    @abstractmethod
     def rows(self) -> Rows:
         """The data laid out by rows, for kernels; at most one re-laid copy, kept."""
+        raise TypeError(
+            f"{type(self).__name__} has no rows(), which algorithms that visit single rows need. "
+            "Use a batch algorithm such as 'newton', 'adf-bpd' or 'working-set', or give it one "
+            "that returns dualgap.designs.Rows."
+        )
 
-    @property
-    @abstractmethod
-    def nonzeros(self) -> int:
-        """Stored entries: what a product touches."""
+    def take(self, rows: Mask) -> Design:
+        """Some of the rows; a copy, where the data are in memory."""
+        return SomeRows(self, rows)  # nothing is known of the memory that there is
 
-    @abstractmethod
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The columns at these places, gathered.
 
@@ -146,42 +345,49 @@ class Design(ABC):
         known : Columns, optional
             Columns gathered before: what they hold need not be read again.
         """
+        return default.columns(self, at, constant, block_rows(self.shape[1]))
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, d x d, weights >= 0, accumulated over blocks in a fixed order."""
-        d = self.shape[1]
-        total = np.zeros((d, d))
-        root = np.sqrt(weights)
-        for rows, block in self.blocks(max(256, d)):
-            check()
-            scaled = root[rows, None] * block
-            total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
-        return total
+        return default.gram(self, weights)
 
     def outer(self, weights: Array) -> Array:
         """A diag(weights) A', n x n, weights >= 0, from pairs of blocks; for few rows."""
-        n, root = self.shape[0], np.sqrt(weights)
-        out = np.empty((n, n))
-        rows = max(256, n // 8)
-        for at, block in self.blocks(rows):
-            left = root * block
-            for also, other in self.blocks(rows):
-                check()
-                if also == at:
-                    out[at, at] = left @ left.T  # numpy sees that it is symmetric
-                elif also.start < at.start:
-                    out[at, also] = left @ (root * other).T
-                    out[also, at] = out[at, also].T
-        return out
-
-    @abstractmethod
-    def take(self, rows: Mask) -> Design:
-        """Some of the rows, copied."""
+        return default.outer(self, weights)
 
     def gram_multiplications(self, columns: bool) -> float:
         """What `gram` (or `outer`) costs, in multiplications of a product with a vector."""
         n, d = self.shape
         return n * d * min(n, d) / 2.0 / BLAS3_GAIN
+
+    def narrowed(self) -> Narrow | None:
+        """Some of these verbs to a few digits, for less; None where there is no such thing."""
+        return None
+
+
+class SomeRows(Design, counts=True):
+    """Some rows of a design, not copied: it is read again, and the rest left out.
+
+    Parameters
+    ----------
+    base : Design
+    rows : array of bool
+        Which of its rows.
+    """
+
+    def __init__(self, base: Design, rows: Mask) -> None:
+        self.base, self.kept = base, rows
+        self.shape = (int(np.count_nonzero(rows)), base.shape[1])
+        self.ledger = base.ledger
+
+    def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
+        """The base's, without the others."""
+        start = 0
+        for at, block in self.base.blocks(rows):
+            some = block[self.kept[at]]
+            if len(some):
+                yield slice(start, start + len(some)), some
+                start += len(some)
 
 
 def block_rows(columns: int) -> int:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
+from dualgap.designs._defaults import CHUNK_BLOCKS
+from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns, Room
-from dualgap.designs.contract import Between, Design, Rows, block_rows
+from dualgap.designs.contract import Design, Rows, block_rows
+from dualgap.designs.cuts import Cuts
+from dualgap.designs.executors import SERIAL, RowArrays
+from dualgap.designs.ledger import Ledger
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
+from dualgap.designs.tasks import Between, there_and_back
 
 ROOM = 16
 """Memory set aside for columns over what the first of them take; it costs nothing untouched."""
 LEAST_ROWS = 16
-"""Of a block, for `sweep` to pay."""
+"""Of a chunk, for cutting to pay."""
 
 
-class DenseDesign(Design):
+class DenseDesign(Design, counts=True):
     """A dense matrix; the caller's array is kept by reference and never written to.
 
     Parameters
@@ -26,6 +33,8 @@ class DenseDesign(Design):
     A : array of shape (n, d)
     row_squares, column_squares : array, optional
         Squared norms of its rows and columns, if they are known.
+    ledger : Ledger, optional
+        That of the data, if A is a copy of them.
     """
 
     def __init__(
@@ -33,8 +42,10 @@ class DenseDesign(Design):
         A: np.ndarray[Any, Any],
         row_squares: Array | None = None,
         column_squares: Array | None = None,
+        ledger: Ledger | None = None,
     ) -> None:
         self.A = A
+        self.ledger = Ledger(A.shape[0]) if ledger is None else ledger
         self._row_squares, self._column_squares = row_squares, column_squares
         self.shape = (A.shape[0], A.shape[1])
         self._wide = A.dtype == np.float64
@@ -44,41 +55,66 @@ class DenseDesign(Design):
 
     def matvec(self, x: Array) -> Array:
         """A x."""
+        self.ledger.rows += self.shape[0]
         if self._wide:
             return np.asarray(self.A @ x)
         return _by_block(self.A, x) if self._by_rows else _across_blocks(self.A.T, x)
 
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
+        self.ledger.rows += self.shape[0]
         if self._wide:
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
 
-    @property
-    def _rows_at_once(self) -> int:
-        """Of a block in `sweep`: larger than a core's own cache, for there are calls for each."""
-        return 4 * block_rows(self.shape[1])
-
-    @property
-    def reads_once(self) -> bool:
+    @cached_property
+    def cuts(self) -> Cuts:
         """Where rows are contiguous and there is more than the cache holds."""
-        return self._by_rows and self.shape[0] > self._rows_at_once >= LEAST_ROWS
+        n, rows = self.shape[0], CHUNK_BLOCKS * block_rows(self.shape[1])
+        return Cuts((0, n), rows) if self._by_rows and n > rows >= LEAST_ROWS else Cuts.whole(n)
 
-    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
-        """In one reading, if it can be had."""
-        if not self.reads_once:
-            return super().sweep(x, between)
-        z = np.empty((self.shape[0], *x.shape[1:]))
-        u = np.zeros((self.shape[1], *x.shape[1:]))
-        for rows, block in self.blocks(self._rows_at_once):
-            np.matmul(block, x, out=z[rows])
-            r = between(rows, z[rows])
-            u += (r.T @ block).T
-        return z, u
+    def chunks(self, part: int) -> Iterator[Chunk]:
+        """Views of the rows, widened if need be."""
+        if not self.cuts.any:
+            yield Chunk(slice(0, self.shape[0]), self)
+            return
+        for at in self.cuts.chunks(part):
+            self.ledger.rows += at.stop - at.start
+            rows = self.A[at].astype(np.float64, copy=False)
+            yield Chunk(at, DenseRows(rows, self._by_rows))
+
+    def _swept(
+        self, rows: RowArrays, x: Array, between: Between, *args: Any
+    ) -> tuple[RowArrays, tuple[Any, ...]]:
+        """The same sums in the same order, with less ado for each chunk."""
+        if self._executor is not SERIAL or self.cuts.partitions > 1:
+            return super()._swept(rows, x, between, *args)
+        n = self.shape[0]
+        if not self.cuts.any:
+            return there_and_back(Chunk(slice(0, n), self), rows, x, between, *args)
+        z = np.empty((n, *x.shape[1:]))
+        out: RowArrays = ()
+        total: list[Any] = []
+        self.ledger.rows += n
+        for at in self.cuts.chunks(0):
+            block = self.A[at].astype(np.float64, copy=False)
+            here = np.matmul(block, x, out=z[at])
+            r, made, sums = between(here, tuple([values[at] for values in rows]), *args)
+            u = (r.T @ block).T
+            if not total:
+                total = [u, *sums]
+                out = tuple([np.empty((n, *m.shape[1:]), m.dtype) for m in made])
+            else:
+                total[0] += u
+                total[1:] = [a + b for a, b in zip(total[1:], sums, strict=True)]
+            for into, values in zip(out, made, strict=True):
+                into[at] = values
+        return (z, *out), tuple(total)
 
     def narrowed(self) -> NarrowCopy | None:
         """A float32 copy."""
-        return narrow_copy(self.A, float(np.sqrt(self.row_norms_sq().max())))
+        longest = float(np.sqrt(self.row_norms_sq().max()))
+        return narrow_copy(self.A, longest, self.ledger)
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
@@ -107,6 +143,7 @@ class DenseDesign(Design):
         """The data in C order; a copy of Fortran-ordered ones is made once."""
         if self._c_order is None:
             self._c_order = np.ascontiguousarray(self.A)
+            self.ledger.rows += 0 if self._c_order is self.A else self.shape[0]
         return Rows(self._c_order, None, None, None, 0.0)
 
     @property
@@ -132,6 +169,7 @@ class DenseDesign(Design):
     def _gather(self, at: Places, constant: float, T: Array) -> None:
         """The columns at these places, into the rows of T; d is the place of the constant."""
         ours = np.flatnonzero(at < self.shape[1])
+        self.ledger.rows += self.shape[0] * ours.size / self.shape[1]
         if ours.size < at.size:
             T[at == self.shape[1]] = constant
         if self._by_rows:
@@ -145,17 +183,21 @@ class DenseDesign(Design):
         """Consecutive rows, widened; views where the data are float64 already."""
         for start in range(0, self.shape[0], rows):
             at = slice(start, min(start + rows, self.shape[0]))
+            self.ledger.rows += at.stop - start
             yield at, self.A[at].astype(np.float64, copy=False)
 
     def outer(self, weights: Array) -> Array:
         """A diag(weights) A'; without a copy of A where all weights are the same."""
         if self._wide and (weights == weights[0]).all():
+            self.ledger.rows += self.shape[0]
             return np.asarray(weights[0] * (self.A @ self.A.T))
         return super().outer(weights)
 
     def take(self, rows: Mask) -> DenseDesign:
         """Some of the rows."""
-        return DenseDesign(self.A[rows])
+        some = self.A[rows]
+        self.ledger.rows += len(some)
+        return DenseDesign(some, ledger=self.ledger)
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r in one sweep."""
@@ -165,6 +207,30 @@ class DenseDesign(Design):
             z[rows] = magnitude @ x
             u += magnitude.T @ r[rows]
         return z, u
+
+
+class DenseRows(DenseDesign, counts=True):
+    """The rows of a chunk, in float64. Whoever has cut them has counted them.
+
+    Parameters
+    ----------
+    A : array of shape (rows, d)
+    by_rows : bool
+        Whether its rows are contiguous.
+    """
+
+    def __init__(self, A: Array, by_rows: bool = True) -> None:
+        self.A, self.shape = A, (A.shape[0], A.shape[1])  # not a reading, and made for every chunk
+        self._wide, self._by_rows = True, by_rows
+        self._row_squares = self._column_squares = self._c_order = None
+
+    def matvec(self, x: Array) -> Array:
+        """A x."""
+        return np.asarray(self.A @ x)
+
+    def rmatvec(self, r: Array) -> Array:
+        """A' r, along the rows where r is a matrix."""
+        return np.asarray((r.T @ self.A).T)
 
 
 def _by_block(A: np.ndarray[Any, Any], x: Array) -> Array:

@@ -7,19 +7,22 @@ far from 1. A power of two, so that c and x_last differ by no rounding.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
-from dualgap.designs.contract import Between, Design, Rows
+from dualgap.designs.composed import Composed
+from dualgap.designs.contract import Design, Rows
+from dualgap.designs.executors import RowArrays
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
+from dualgap.designs.tasks import Between, shifted, weigh
 
 
-class InterceptDesign(Design):
+class InterceptDesign(Composed, counts=True):
     """The matrix (A, s 1); s times its last coordinate is the intercept.
 
     Parameters
@@ -33,7 +36,7 @@ class InterceptDesign(Design):
     """
 
     def __init__(self, base: Design, weights: Array, scale: float | None = None) -> None:
-        self.base = base
+        super().__init__(base)
         self.is_sparse = base.is_sparse
         self.shape = (base.shape[0], base.shape[1] + 1)
         if scale is None:
@@ -72,23 +75,22 @@ class InterceptDesign(Design):
             return np.vstack((self.base.rmatvec(r), self.scale * r.sum(axis=0)))
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
-    @property
-    def reads_once(self) -> bool:
-        """The base's."""
-        return self.base.reads_once
+    def over(self, base: Design, rows: slice | None = None) -> InterceptDesign:
+        """The same constant beside other rows."""
+        return InterceptDesign(base, np.empty(0), self.scale)
 
-    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+    def _there_and_back(
+        self, rows: RowArrays, x: Array, between: Between, *args: Any
+    ) -> tuple[RowArrays, tuple[Any, ...]]:
         """The base's, with the constant column."""
+        if between is weigh and x.ndim == 1:
+            return super()._there_and_back(rows, x, between)
         c = self.scale * x[-1]
-        total = np.zeros(x.shape[1:])
-
-        def shifted(rows: slice, z: Array) -> Array:
-            r = between(rows, z + c)
-            np.add(total, r.sum(axis=0), out=total)
-            return r
-
-        z, u = self.base.sweep(x[:-1], shifted)
-        return z + c, np.concatenate((u, self.scale * total[None]))
+        (z, *made), (u, total, *sums) = self.base._there_and_back(
+            rows, x[:-1], shifted, c, between, *args
+        )
+        last = np.reshape(self.scale * total, (1, *x.shape[1:]))
+        return (z + c, *made), (np.concatenate((u, last)), *sums)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """The base's, with the constant column."""
@@ -120,10 +122,7 @@ class InterceptDesign(Design):
 
     def take(self, rows: Mask) -> InterceptDesign:
         """Some of the rows, with the same constant."""
-        out = copy.copy(self)
-        out.base = self.base.take(rows)
-        out.shape = (out.base.shape[0], self.shape[1])
-        return out
+        return self.over(self.base.take(rows))
 
     def outer(self, weights: Array) -> Array:
         """The base's, plus a constant."""

@@ -106,6 +106,7 @@ def middle_and_spread(values: Array, weights: Array) -> tuple[Array, Array]:
 def column_sizes(base: Design, at: Places) -> Array:
     """The largest magnitude in each of these columns."""
     if isinstance(base, SparseDesign):
+        base.ledger.rows += base.shape[0] * at.size / base.shape[1]
         return np.asarray(abs(base.A[:, at]).max(axis=0).toarray(), dtype=np.float64).reshape(-1)
     sizes = np.zeros(at.size)
     for _, block in base.blocks(block_rows(base.shape[1])):
@@ -142,14 +143,16 @@ def moved(base: Design, shifts: Array, factors: Array) -> DenseDesign | SparseDe
     Of sparse data the columns that are shifted become full; they almost are.
     """
     if isinstance(base, SparseDesign):
-        return SparseDesign(_moved_sparse(base.A, shifts, factors))
+        base.ledger.rows += base.shape[0]
+        return SparseDesign(_moved_sparse(base.A, shifts, factors), base.ledger)
     assert isinstance(base, DenseDesign)
+    base.ledger.rows += base.shape[0]
     B = base.A.astype(np.float64)
     at = np.flatnonzero(shifts)
     B[:, at] -= shifts[at]
     at = np.flatnonzero(factors != 1.0)
     B[:, at] *= factors[at]
-    return DenseDesign(B)
+    return DenseDesign(B, ledger=base.ledger)
 
 
 def _moved_sparse(A: Any, shifts: Array, factors: Array) -> Any:
@@ -168,6 +171,7 @@ def _moved_sparse(A: Any, shifts: Array, factors: Array) -> Any:
 
 def _columns(base: DenseDesign | SparseDesign, at: Places) -> Array:
     """Some columns as a float64 matrix."""
+    base.ledger.rows += base.shape[0] * at.size / base.shape[1]
     if isinstance(base, SparseDesign):
         return np.asarray(base.A[:, at].toarray(), dtype=np.float64)
     return base.A[:, at].astype(np.float64)

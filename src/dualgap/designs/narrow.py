@@ -13,6 +13,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.designs.contract import block_rows
+from dualgap.designs.ledger import Ledger
 from dualgap.limits import check
 
 LEAST_ENTRIES = 1 << 20
@@ -36,12 +37,14 @@ class Narrow(Protocol):
 class NarrowCopy:
     """A float32 copy. Vectors are scaled to 1 before they are rounded: none over- or underflows."""
 
-    def __init__(self, A: np.ndarray[Any, Any]) -> None:
-        self.A = A.astype(np.float32)
+    def __init__(self, A: np.ndarray[Any, Any], ledger: Ledger) -> None:
+        self.A, self.ledger = A.astype(np.float32), ledger
+        ledger.rows += len(A)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """Block by block where rows are contiguous, so that each entry is read once."""
         n, d = self.A.shape
+        self.ledger.rows += n
         unit = float(np.abs(x).max()) or 1.0
         heavy = float(weights.max()) or 1.0
         narrow, w = (x / unit).astype(np.float32), (weights / heavy).astype(np.float32)
@@ -57,12 +60,13 @@ class NarrowCopy:
 
     def gram(self, weights: Array) -> Array:
         """Summed in float64 over blocks of rows."""
-        d = self.A.shape[1]
+        n, d = self.A.shape
+        self.ledger.rows += n
         heavy = float(weights.max()) or 1.0
         root = np.sqrt(weights / heavy).astype(np.float32)
         total = np.zeros((d, d))
         step = max(256, d)
-        for start in range(0, len(root), step):
+        for start in range(0, n, step):
             check()
             scaled = root[start : start + step, None] * self.A[start : start + step]
             total += scaled.T @ scaled
@@ -95,8 +99,8 @@ def bordered_sweep(
     return z, np.append(u, scale * dot(weights, z))
 
 
-def narrow_copy(A: np.ndarray[Any, Any], longest_row: float) -> NarrowCopy | None:
+def narrow_copy(A: np.ndarray[Any, Any], longest_row: float, ledger: Ledger) -> NarrowCopy | None:
     """The copy, if these data are large and not too large for one."""
     fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4
     moderate = 1.0 / MODERATE < longest_row < MODERATE
-    return NarrowCopy(A) if A.dtype == np.float64 and fits and moderate else None
+    return NarrowCopy(A, ledger) if A.dtype == np.float64 and fits and moderate else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -16,8 +17,11 @@ import scipy.linalg
 from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
-from dualgap.designs.contract import Between, Design, Rows, block_rows
+from dualgap.designs.composed import Composed
+from dualgap.designs.contract import Design, Rows, block_rows
 from dualgap.designs.dense import DenseDesign
+from dualgap.designs.executors import RowArrays
+from dualgap.designs.tasks import Between, shifted, weigh_shifted
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,7 @@ def reflectors(U: Array) -> tuple[Array, Array]:
     return V, np.asarray(T)
 
 
-class RotatedDesign(Design):
+class RotatedDesign(Composed, counts=True):
     """The matrix (A - 1 means') F H D.
 
     Parameters
@@ -80,7 +84,8 @@ class RotatedDesign(Design):
     def __init__(
         self, base: Design, rotation: Rotation, means: Array | None, lengths: Array, budget: float
     ) -> None:
-        self.base, self.rotation, self.means = base, rotation, means
+        super().__init__(base)
+        self.rotation, self.means = rotation, means
         self.lengths, self.budget = lengths, budget
         self.shape = base.shape
         self._explicit: DenseDesign | None = None
@@ -101,24 +106,30 @@ class RotatedDesign(Design):
             u = u - np.multiply.outer(self.means, total)
         return self.rotation.apply_transposed(u)
 
-    @property
-    def reads_once(self) -> bool:
-        """The base's."""
-        return self.base.reads_once
+    def over(self, base: Design, rows: slice | Mask) -> RotatedDesign:
+        """The same rotation of other rows."""
+        return RotatedDesign(base, self.rotation, self.means, self.lengths[rows], self.budget)
 
-    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+    @property
+    def offers_rows(self) -> bool:
+        """They are formed."""
+        return True
+
+    def _there_and_back(
+        self, rows: RowArrays, x: Array, between: Between, *args: Any
+    ) -> tuple[RowArrays, tuple[Any, ...]]:
         """The base's, between rotations."""
         x = self.rotation.apply(x)
         shift = np.zeros(x.shape[1:]) if self.means is None else self.means @ x
-        total = np.zeros(x.shape[1:])
+        (z, *made), (u, total, *sums) = self.base._there_and_back(
+            rows, x, shifted, -shift, between, *args
+        )
+        return (z - shift, *made), (self._back(u, total), *sums)
 
-        def centred(rows: slice, z: Array) -> Array:
-            r = between(rows, z - shift)
-            np.add(total, r.sum(axis=0), out=total)
-            return r
-
-        z, u = self.base.sweep(x, centred)
-        return z - shift, self._back(u, total)
+    def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
+        """The base's, between rotations."""
+        (z,), (u,) = self._there_and_back((weights,), x, weigh_shifted, shift)
+        return z + shift, u
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """Known without weights; else from blocks."""
@@ -159,13 +170,12 @@ class RotatedDesign(Design):
             out = np.empty(self.shape)
             for at, block in self.blocks(block_rows(self.shape[1])):
                 out[at] = block
-            self._explicit = DenseDesign(out)
+            self._explicit = DenseDesign(out, ledger=self.ledger)
         return self._explicit
 
     def take(self, rows: Mask) -> RotatedDesign:
         """Some of the rows."""
-        base, lengths = self.base.take(rows), self.lengths[rows]
-        return RotatedDesign(base, self.rotation, self.means, lengths, self.budget)
+        return self.over(self.base.take(rows), rows)
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """Columns of the product that `rows` forms."""

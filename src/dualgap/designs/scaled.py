@@ -8,6 +8,7 @@ only: indices are shared), in float64, so that kernels and products see the same
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,12 +16,15 @@ import scipy.sparse as sp
 from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
-from dualgap.designs.contract import Between, Design, Rows
+from dualgap.designs.composed import Composed
+from dualgap.designs.contract import Design, Rows
 from dualgap.designs.dense import DenseDesign
+from dualgap.designs.executors import RowArrays
 from dualgap.designs.sparse import SparseDesign
+from dualgap.designs.tasks import Between
 
 
-class ScaledDesign(Design):
+class ScaledDesign(Composed, counts=True):
     """The matrix A diag(f).
 
     Parameters
@@ -32,7 +36,8 @@ class ScaledDesign(Design):
     """
 
     def __init__(self, base: Design, factors: Array) -> None:
-        self.base, self.factors = base, factors
+        super().__init__(base)
+        self.factors = factors
         self.shape = base.shape
         self.is_sparse = base.is_sparse
         self._rows: Rows | None = None
@@ -47,15 +52,17 @@ class ScaledDesign(Design):
         out = self.base.rmatvec(r)
         return per_row(self.factors, out) * out
 
-    @property
-    def reads_once(self) -> bool:
-        """The base's."""
-        return self.base.reads_once
+    def over(self, base: Design, rows: slice | None = None) -> ScaledDesign:
+        """The same factors on other rows."""
+        return ScaledDesign(base, self.factors)
 
-    def sweep(self, x: Array, between: Between) -> tuple[Array, Array]:
+    def _there_and_back(
+        self, rows: RowArrays, x: Array, between: Between, *args: Any
+    ) -> tuple[RowArrays, tuple[Any, ...]]:
         """The base's, between scalings."""
-        z, u = self.base.sweep(per_row(self.factors, x) * x, between)
-        return z, per_row(self.factors, u) * u
+        x = per_row(self.factors, x) * x
+        made, (u, *sums) = self.base._there_and_back(rows, x, between, *args)
+        return made, (per_row(self.factors, u) * u, *sums)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """The base's, between scalings."""
@@ -85,21 +92,23 @@ class ScaledDesign(Design):
             else:
                 assert rows.data is not None and rows.indices is not None
                 self._rows = rows._replace(data=rows.data * self.factors[rows.indices])
+            self.ledger.rows += self.shape[0]
         return self._rows
 
     def take(self, rows: Mask) -> ScaledDesign:
         """Some of the rows."""
-        return ScaledDesign(self.base.take(rows), self.factors)
+        return self.over(self.base.take(rows))
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """Columns of the scaled copy that `rows` makes."""
         if self._explicit is None:
             rows = self.rows()
             if rows.dense is not None:
-                self._explicit = DenseDesign(rows.dense)
+                self._explicit = DenseDesign(rows.dense, ledger=self.ledger)
             else:
-                parts = (rows.data, rows.indices, rows.indptr)
-                self._explicit = SparseDesign(sp.csr_array(parts, shape=self.shape))  # type: ignore[arg-type]
+                parts: Any = (rows.data, rows.indices, rows.indptr)
+                A = sp.csr_array(parts, shape=self.shape)
+                self._explicit = SparseDesign(A, ledger=self.ledger)
         return self._explicit.columns(at, constant, known)
 
     @property

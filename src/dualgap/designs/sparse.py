@@ -11,8 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Mask, Places
+from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
 from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design, Rows
+from dualgap.designs.cuts import Cuts
+from dualgap.designs.executors import SERIAL
+from dualgap.designs.ledger import Ledger
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -31,13 +35,22 @@ Pieces = list[tuple[slice, Any]]
 """Of the compressed axis of a matrix."""
 
 
-class SparseDesign(Design):
-    """A sparse matrix; never made dense but for the blocks of a Gram matrix."""
+class SparseDesign(Design, counts=True):
+    """A sparse matrix; never made dense but for the blocks of a Gram matrix.
+
+    Parameters
+    ----------
+    A : sparse matrix or array
+        CSR or CSC.
+    ledger : Ledger, optional
+        That of the data, if A is a copy of them.
+    """
 
     is_sparse = True
 
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: Any, ledger: Ledger | None = None) -> None:
         self.A = A
+        self.ledger = Ledger(int(A.shape[0])) if ledger is None else ledger
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self._rows = A.format == "csr"
         self._pieces = _pieces(A)
@@ -64,6 +77,7 @@ class SparseDesign(Design):
 
     def matvec(self, x: Array) -> Array:
         """A x."""
+        self.ledger.rows += self.shape[0]
         if not self._rows:
             return _sum(self._pieces, x)
         if (sorted_ := self._sorted_pieces()) is None:
@@ -73,6 +87,7 @@ class SparseDesign(Design):
 
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
+        self.ledger.rows += self.shape[0]
         if not self._rows:
             return _stack(self._pieces_T, r)
         if (sorted_ := self._sorted_pieces()) is None:
@@ -99,14 +114,34 @@ class SparseDesign(Design):
         pieces = _pieces(_view(type(A), self.shape, (A.data, indices, A.indptr)))
         return order, pieces, [(at, _transposed(piece)) for at, piece in pieces]
 
+    @cached_property
+    def cuts(self) -> Cuts:
+        """Nowhere, unless they are asked for: scipy's products are made at once."""
+        return Cuts.whole(self.shape[0])
+
+    def chunks(self, part: int) -> Iterator[Chunk]:
+        """Views of the rows."""
+        if not self.cuts.any:
+            yield Chunk(slice(0, self.shape[0]), self)
+            return
+        A = self._by_rows()
+        for at in self.cuts.chunks(part):
+            self.ledger.rows += at.stop - at.start
+            yield Chunk(at, SparseDesign(_slice(A, at.start, at.stop)))
+
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """In one reading, where there is enough to read and rows are at hand."""
-        if self.nonzeros < WORTH_A_KERNEL or self._csr is None:
+        if self.cuts.any or self._executor is not SERIAL:
             return super().weighted_sweep(x, weights, shift)
+        if self.A.nnz < WORTH_A_KERNEL or self._csr is None:
+            z = self.matvec(x)
+            z = z + shift if shift else z
+            return z, self.rmatvec(weights * z)
         from dualgap.kernels.gram import csr_sweep
 
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
         A = self._csr
+        self.ledger.rows += self.shape[0]
         self._sweeps += 1
         sorted_ = self._by_frequency if self._sweeps > SWEEPS_TO_SORT else None
         if sorted_ is None:
@@ -142,6 +177,7 @@ class SparseDesign(Design):
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
         if weights is not None:
+            self.ledger.rows += self.shape[0]
             return np.asarray(self._squares() @ weights).reshape(-1)
         return self._sums_of_squares[0]
 
@@ -149,11 +185,13 @@ class SparseDesign(Design):
         """sum_i weights_i a_ij^2."""
         if (weights == weights[0]).all():
             return np.asarray(weights[0] * self._sums_of_squares[1])
+        self.ledger.rows += self.shape[0]
         return np.asarray(self._squares().T @ weights).reshape(-1)
 
     @cached_property
     def _sums_of_squares(self) -> tuple[Array, Array]:
         """Of every row and of every column, in one reading."""
+        self.ledger.rows += self.shape[0]
         if self.nonzeros < WORTH_A_KERNEL:
             squares = self._squares()
             return (
@@ -170,6 +208,7 @@ class SparseDesign(Design):
     def column_sizes(self, at: Places) -> Array:
         """max_i |a_ij| of some columns."""
         A = self._by_columns()
+        self._read(int((A.indptr[at + 1] - A.indptr[at]).sum()))
         return np.array(
             [np.abs(A.data[A.indptr[j] : A.indptr[j + 1]]).max(initial=0.0) for j in at]
         )
@@ -177,6 +216,7 @@ class SparseDesign(Design):
     @property
     def may_underflow(self) -> bool:
         """Whether a stored entry is so small."""
+        self.ledger.rows += self.shape[0]
         size = np.abs(self.A.data)
         return bool(size.min(initial=1.0, where=size > 0.0) < SMALL_SQUARE_ROOT)
 
@@ -193,13 +233,19 @@ class SparseDesign(Design):
         """The data as CSR; of CSC data the one re-laid copy is made here, and kept."""
         if self._csr is None:
             self._csr = self.A.tocsr()
+            self.ledger.rows += self.shape[0]
         return self._csr
 
     def _by_columns(self) -> Any:
         """The data as CSC; of CSR data the one re-laid copy is made here, and kept."""
         if self._csc is None:
             self._csc = self.A.tocsc()
+            self.ledger.rows += self.shape[0]
         return self._csc
+
+    def _read(self, entries: int) -> None:
+        """Enter these in the ledger."""
+        self.ledger.rows += self.shape[0] * entries / max(1, self.nonzeros)
 
     @property
     def nonzeros(self) -> int:
@@ -214,17 +260,21 @@ class SparseDesign(Design):
         ours = at[:-1] if constant else at
         if ours.size == 0:  # the constant alone
             return sparse_columns(at, sp.csc_array((self.shape[0], 0)), constant)
-        return sparse_columns(at, _some_columns(self._by_columns(), ours), constant)
+        some = _some_columns(self._by_columns(), ours)
+        self._read(int(some.nnz))
+        return sparse_columns(at, some, constant)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""
         A = self._by_rows()
         for start in range(0, self.shape[0], rows):
             at = slice(start, min(start + rows, self.shape[0]))
+            self.ledger.rows += at.stop - start
             yield at, A[at].toarray().astype(np.float64, copy=False)
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A: a sparse product, dense only in the result."""
+        self.ledger.rows += self.shape[0]
         weighted = sp.diags_array(weights) @ self.A
         return np.asarray((self.A.T @ weighted).toarray(), dtype=np.float64)
 
@@ -233,13 +283,16 @@ class SparseDesign(Design):
         from dualgap.kernels.gram import csr_gram
 
         A = self._by_columns()  # the rows of A'
+        self.ledger.rows += self.shape[0]
         out = np.zeros((self.shape[0], self.shape[0]))
         csr_gram(A.data, A.indices, A.indptr, 0.0, weights, out)
         return np.asarray(out + np.tril(out, -1).T)
 
     def take(self, rows: Mask) -> SparseDesign:
         """Some of the rows, as CSR."""
-        return SparseDesign(self._by_rows()[rows])
+        some = self._by_rows()[rows]
+        self.ledger.rows += some.shape[0]
+        return SparseDesign(some, self.ledger)
 
     def gram_multiplications(self, columns: bool) -> float:
         """Pairs of entries in a row (in a column, for `outer`)."""
@@ -251,6 +304,7 @@ class SparseDesign(Design):
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""
+        self.ledger.rows += 2 * self.shape[0]
         magnitude = abs(self.A)
         return np.asarray(magnitude @ x), np.asarray(magnitude.T @ r)
 
@@ -262,14 +316,15 @@ def _pieces(A: Any) -> Pieces:
         return [(slice(0, major), A)]
     cuts = np.searchsorted(A.indptr, np.arange(PIECE_NONZEROS, A.nnz, PIECE_NONZEROS))
     edges = np.unique(np.concatenate(([0], cuts, [major])))
-    pieces = []
-    for start, stop in pairwise(edges):
-        lo, hi = A.indptr[start], A.indptr[stop]
-        width = int(stop - start)
-        shape = (width, A.shape[1]) if A.format == "csr" else (A.shape[0], width)
-        parts = (A.data[lo:hi], A.indices[lo:hi], A.indptr[start : stop + 1] - lo)
-        pieces.append((slice(int(start), int(stop)), _view(type(A), shape, parts)))
-    return pieces
+    return [(slice(int(lo), int(hi)), _slice(A, int(lo), int(hi))) for lo, hi in pairwise(edges)]
+
+
+def _slice(A: Any, start: int, stop: int) -> Any:
+    """Some of the rows of CSR data (of the columns of CSC data), which share memory with it."""
+    lo, hi = A.indptr[start], A.indptr[stop]
+    shape = (stop - start, A.shape[1]) if A.format == "csr" else (A.shape[0], stop - start)
+    parts = (A.data[lo:hi], A.indices[lo:hi], A.indptr[start : stop + 1] - lo)
+    return _view(type(A), shape, parts)
 
 
 def _view(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:

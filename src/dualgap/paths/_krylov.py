@@ -22,6 +22,7 @@ import scipy.linalg
 from dualgap._types import Array
 from dualgap.certificate import Certificate, certified_pair
 from dualgap.designs import Design
+from dualgap.designs.tasks import product_pair, weigh
 from dualgap.paths._gram import FEWEST, MARGIN, targets
 from dualgap.problem import Problem
 
@@ -154,7 +155,7 @@ class Lanczos:
         """One more product."""
         k = self.size
         x = self.unit * self.V[k]
-        product = self.base.weighted_sweep(x, self.w)[1]
+        product = product_pair(self.base, (self.w,), x, weigh)[1]
         y = self.unit * (product - float(self.m @ x) * self.m)
         self.diagonal.append(float(self.V[k] @ y))
         for _ in range(2):

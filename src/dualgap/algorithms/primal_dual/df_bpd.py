@@ -16,10 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from dualgap import _validation as check
-from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.points import conjugate_at
@@ -28,6 +25,8 @@ from dualgap.algorithms.primal_dual.bpd import NO_THEOREM, data_strong_convexity
 from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, df_bpd_steps, proved_factor
 from dualgap.algorithms.primal_dual.state import Ahead, PrimalDualState, update
+from dualgap.algorithms.tasks import line_1
+from dualgap.designs.tasks import there_and_back
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -72,23 +71,17 @@ def _with_line_1(
     problem: Problem, x: Array, z_old: Array, v: Array, theta: float, sigma: float
 ) -> tuple[Array, Array, Ahead]:
     """z = A x, A x~, and line 1 of the next iteration, for one reading of the data."""
-    loss, b, q = problem.loss, problem.b, problem.q
     # v+ = (v + sigma (z + theta (z - z_old)))/(1 + sigma) = rest + share A x
     share = sigma * (1.0 + theta) / (1.0 + sigma)
     rest = (v - sigma * theta * z_old) / (1.0 + sigma)
     if problem.offset is not None:
         rest += share * problem.offset
-    y, like = np.empty_like(v), v
-
-    def line_1(rows: slice, Ax: Array) -> Array:
-        rest[rows] += share * Ax
-        y[rows] = loss.grad(rest[rows], b[rows])
-        return per_row(q[rows], like) * y[rows]
-
-    z, u = problem.design.sweep(x, line_1)
+    (z, v, y), (u,) = problem.design.map_rows(
+        there_and_back, (rest, problem.b, problem.q), x, line_1, problem.loss, share
+    )
     if problem.offset is not None:
         z = z + problem.offset
-    return z, z + theta * (z - z_old), Ahead(sigma, rest, y, u)
+    return z, z + theta * (z - z_old), Ahead(sigma, v, y, u)
 
 
 @dataclass(frozen=True)

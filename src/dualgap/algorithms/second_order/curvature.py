@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.designs.contract import Between
 from dualgap.problem import Problem
 
 LEAST_DAMPING = 1e-8
@@ -26,20 +25,6 @@ def curvature(problem: Problem, z: Array, slope: Array) -> Array:
 def mean_curvature(problem: Problem, hess: Array) -> float:
     """The mean of phi''(z), of its diagonal if it is a matrix."""
     return problem.mean(hess if hess.ndim == 1 else (hess * (1.0 - hess)).mean(axis=1))
-
-
-def curvature_map(problem: Problem, hess: Array, damping: float) -> Between:
-    """The map D -> (phi''(z) + m/gamma) D, row by row; ``hess`` is what `curvature` gives."""
-    least = damping / problem.loss.gamma
-    if hess.ndim == 1:
-        weights = hess + least
-        return lambda at, D: weights[at] * D
-
-    def apply(at: slice, D: Array) -> Array:
-        pd = hess[at] * D
-        return np.asarray(pd - hess[at] * pd.sum(axis=1)[:, None] + least * D)
-
-    return apply
 
 
 def is_smooth(problem: Problem) -> bool:

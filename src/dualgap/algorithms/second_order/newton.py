@@ -42,12 +42,12 @@ from dualgap.algorithms.points import conjugate_at, with_dual
 from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
-    curvature_map,
     is_smooth,
     mean_curvature,
     next_damping,
 )
 from dualgap.algorithms.second_order.newton_system import System, SystemState, strengths
+from dualgap.algorithms.tasks import bend
 from dualgap.factorised import HessianFactor
 from dualgap.limits import check
 from dualgap.problem import Problem
@@ -195,7 +195,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
     smooth = primal - problem.regularizer.value(x)
     new = with_dual(problem, new, s.smoothness, conjugate_at(problem, z, slope, smooth))
     if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
-        y = own.slope + curvature_map(problem, own.hess, system.damping)(slice(None), Ad)
+        y = own.slope + bend(own.hess, system.damping / problem.loss.gamma, Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = replace(new, y=y, u=-system.l2 * x - system.left)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dualgap import factorised
-from dualgap._arrays import dot, per_row
+from dualgap._arrays import dot
 from dualgap._types import Array, Mask
-from dualgap.algorithms.second_order.curvature import curvature_map
+from dualgap.algorithms.tasks import curved
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.designs.tasks import product_pair, weigh
 from dualgap.limits import current
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -243,15 +244,15 @@ class System:
         """The share of the rows in H, and the map p -> A p, A'Q phi'' A p."""
         problem, design = self.problem, self.problem.design
         if problem.loss.is_vector:
-            apply, q = curvature_map(problem, self.own.hess, self.damping), problem.q
-            return 1.0, lambda p: design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))
+            rows, least = (self.own.hess, problem.q), self.damping / problem.loss.gamma
+            return 1.0, lambda p: product_pair(design, rows, p, curved, least)
         w = self.weights
         if self.rows is None:
-            return 1.0, lambda p: design.weighted_sweep(p, w)
+            return 1.0, lambda p: product_pair(design, (w,), p, weigh)
         some, w = design.take(self.rows), w[self.rows]
         share = some.shape[0] / problem.n
         self.passes += share
-        return share, lambda p: some.weighted_sweep(p, w)
+        return share, lambda p: product_pair(some, (w,), p, weigh)
 
     @cached_property
     def weights(self) -> Array:

@@ -10,7 +10,8 @@ import numpy as np
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order import class_blocks as blocks
-from dualgap.algorithms.second_order.curvature import curvature_map
+from dualgap.algorithms.tasks import curved
+from dualgap.designs.tasks import product_pair
 from dualgap.limits import check, current
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -54,15 +55,15 @@ class Orthant:
 
     def newton_direction(self) -> tuple[Array, float, float]:
         """Line 3: d, what the model gains by it, and the products it took."""
-        design, q = self.problem.design, self.problem.q
-        apply = curvature_map(self.problem, self.own.hess, self.own.damping)
+        design, rows = self.problem.design, (self.own.hess, self.problem.q)
+        least = self.own.damping / self.problem.loss.gamma
         d, r = np.zeros_like(self.slope), -self.slope
         p = self.precondition(r)
         rho = first = dot(r, p)
         gain, count, limits = 0.0, 0, current()
         one = 2.0 * design.nonzeros * (1 if d.ndim == 1 else d.shape[1])
         while rho > FORCING * first and count < MOST_PRODUCTS and not limits.ends(one):
-            Hp = design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))[1]
+            Hp = product_pair(design, rows, p, curved, least)[1]
             Hp = np.where(self.free, Hp + self.l2 * p, 0.0)
             count += 1
             bend = dot(p, Hp)

@@ -1,0 +1,190 @@
+"""What the verbs of a design do that has no way of its own: from its blocks, or from its products.
+
+A design without blocks is looked at through products with unit vectors, many at once. That is
+dear, but asked for seldom: norms, once; blocks, by certificates that need twice the digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dualgap._types import Array, Places
+from dualgap.designs.chunks import Chunk
+from dualgap.designs.columns import Columns, DenseColumns
+from dualgap.limits import check
+
+if TYPE_CHECKING:
+    from dualgap.designs.contract import Design
+
+CHUNK_BLOCKS = 4
+"""Blocks in a chunk: larger than a core's own cache, for there are calls for each."""
+AT_ONCE = 1 << 22
+"""Entries of the products with unit vectors that are made at once."""
+
+
+def missing(design: Design, *verbs: str) -> TypeError:
+    """What to raise where a design has none of these."""
+    name = type(design).__name__
+    return TypeError(
+        f"{name} has no {' and no '.join(verbs)}, which every algorithm needs. Give it either "
+        "blocks(rows) or both matvec(x) and rmatvec(r)."
+    )
+
+
+def matvec(design: Design, x: Array, rows: int) -> Array:
+    """From blocks."""
+    if not design.offers("blocks"):
+        raise missing(design, "matvec")
+    out = np.empty((design.shape[0], *x.shape[1:]))
+    for at, block in design.blocks(rows):
+        np.matmul(block, x, out=out[at])
+    return out
+
+
+def rmatvec(design: Design, r: Array, rows: int) -> Array:
+    """From blocks, summed in order."""
+    if not design.offers("blocks"):
+        raise missing(design, "rmatvec")
+    out = np.zeros((design.shape[1], *r.shape[1:]))
+    for at, block in design.blocks(rows):
+        out += (r[at].T @ block).T
+    return out
+
+
+def blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
+    """From products with unit vectors."""
+    if not (design.offers("matvec") and design.offers("rmatvec")):
+        raise missing(design, "blocks")
+    return _blocks(design, rows)
+
+
+def _blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
+    n, d = design.shape
+    few = min(rows, max(1, AT_ONCE // max(n, d)))
+    for start in range(0, n, few):
+        at = slice(start, min(start + few, n))
+        units = np.zeros((n, at.stop - start))
+        units[np.arange(start, at.stop), np.arange(at.stop - start)] = 1.0
+        yield at, np.ascontiguousarray(design.rmatvec(units).T)
+
+
+def column_groups(design: Design) -> Iterator[tuple[slice, Array]]:
+    """The matrix by columns, from d products."""
+    n, d = design.shape
+    few = max(1, AT_ONCE // max(n, d))
+    for start in range(0, d, few):
+        at = slice(start, min(start + few, d))
+        units = np.zeros((d, at.stop - start))
+        units[np.arange(start, at.stop), np.arange(at.stop - start)] = 1.0
+        yield at, design.matvec(units)
+
+
+def _by_columns(design: Design) -> bool:
+    """Whether there are no blocks, and columns cost fewer products than rows."""
+    return not design.offers("blocks") and design.shape[1] <= design.shape[0]
+
+
+def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
+    """From columns or blocks."""
+    z, u = np.zeros(design.shape[0]), np.zeros(design.shape[1])
+    if _by_columns(design):
+        for at, some in column_groups(design):
+            magnitude = np.abs(some)
+            z += magnitude @ x[at]
+            u[at] = magnitude.T @ r
+        return z, u
+    for at, block in design.blocks(rows):
+        magnitude = np.abs(block)
+        z[at] = magnitude @ x
+        u += magnitude.T @ r[at]
+    return z, u
+
+
+def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
+    """From columns or blocks."""
+    out = np.zeros(design.shape[0])
+    if _by_columns(design):
+        for at, some in column_groups(design):
+            other = some if weights is None else some * weights[at]
+            out += np.einsum("ij,ij->i", some, other)
+        return out
+    for at, block in design.blocks(rows):
+        other = block if weights is None else block * weights
+        np.einsum("ij,ij->i", block, other, out=out[at])
+    return out
+
+
+def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
+    """From columns or blocks."""
+    out = np.zeros(design.shape[1])
+    if _by_columns(design):
+        for at, some in column_groups(design):
+            out[at] = weights @ (some * some)
+        return out
+    for at, block in design.blocks(rows):
+        out += weights[at] @ (block * block)
+    return out
+
+
+def column_sizes(design: Design, at: Places, rows: int) -> Array:
+    """From blocks."""
+    sizes = np.zeros(at.size)
+    for _, block in design.blocks(rows):
+        np.maximum(sizes, np.abs(block[:, at]).max(axis=0), out=sizes)
+    return sizes
+
+
+def chunks(design: Design, part: int) -> Iterator[Chunk]:
+    """From blocks, of which those of other partitions are passed over."""
+    from dualgap.designs.dense import DenseRows
+
+    start, stop = design.cuts.bounds(part)
+    for at, block in design.blocks(design.cuts.rows):
+        low, high = max(at.start, start), min(at.stop, stop)
+        if low < high:
+            yield Chunk(slice(low, high), DenseRows(block[low - at.start : high - at.start]))
+        if at.stop >= stop:
+            return
+
+
+def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
+    """From blocks."""
+    n, d = design.shape
+    T = np.empty((at.size, n))
+    ours = np.flatnonzero(at < d)
+    T[at == d] = constant
+    for some, block in design.blocks(rows):
+        T[ours, some] = block[:, at[ours]].T
+    return DenseColumns(at, T)
+
+
+def gram(design: Design, weights: Array) -> Array:
+    """Over blocks, in order."""
+    d = design.shape[1]
+    total = np.zeros((d, d))
+    root = np.sqrt(weights)
+    for rows, block in design.blocks(max(256, d)):
+        check()
+        scaled = root[rows, None] * block
+        total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
+    return total
+
+
+def outer(design: Design, weights: Array) -> Array:
+    """From pairs of blocks."""
+    n, root = design.shape[0], np.sqrt(weights)
+    out = np.empty((n, n))
+    rows = max(256, n // 8)
+    for at, block in design.blocks(rows):
+        left = root * block
+        for also, other in design.blocks(rows):
+            check()
+            if also == at:
+                out[at, at] = left @ left.T  # numpy sees that it is symmetric
+            elif also.start < at.start:
+                out[at, also] = left @ (root * other).T
+                out[also, at] = out[at, also].T
+    return out

@@ -1,0 +1,60 @@
+"""What designs have in common that are made of another one, which holds the data."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Self
+
+from dualgap.designs.chunks import Chunk
+from dualgap.designs.contract import Design
+from dualgap.designs.cuts import Cuts
+from dualgap.designs.executors import Executor
+
+
+class Composed(Design, counts=True):
+    """A design in terms of ``base``: its rows, its cuts, its ledger."""
+
+    base: Design
+
+    def __init__(self, base: Design) -> None:
+        self.base, self.ledger = base, base.ledger
+
+    @abstractmethod
+    def over(self, base: Design, rows: slice) -> Design:
+        """The same in terms of these rows of the base."""
+
+    @property
+    def offers_rows(self) -> bool:
+        """The base's."""
+        return self.base.offers_rows
+
+    @cached_property
+    def cuts(self) -> Cuts:
+        """The base's."""
+        return self.base.cuts
+
+    @property
+    def executor(self) -> Executor:
+        """The base's."""
+        return self.base.executor
+
+    @property
+    def reads_once(self) -> bool:
+        """The base's."""
+        return self.base.reads_once
+
+    def arranged(self, *, cuts: Cuts | None = None, executor: Executor | None = None) -> Self:
+        """The base's."""
+        other = copy.copy(self)
+        other.base = self.base.arranged(cuts=cuts, executor=executor)
+        other.cuts = other.base.cuts
+        return other
+
+    def chunks(self, part: int) -> Iterator[Chunk]:
+        """The base's, each in terms of which this is made."""
+        for chunk in self.base.chunks(part):
+            whole = chunk.design is self.base
+            yield Chunk(chunk.rows, self if whole else self.over(chunk.design, chunk.rows))

@@ -1,0 +1,106 @@
+"""Who carries out a task on the partitions of a design.
+
+An executor decides on the when and where, never on a bit: what it has to do for a partition are
+`sums_of` and `rows_of`, module-level functions that may run in another thread or process, and the
+partitions are put together by `added_by_tree` and `joined`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.designs.chunks import Chunk
+from dualgap.designs.cuts import Cuts, Sums, added_by_tree, added_in_order
+
+RowArrays = tuple[Array, ...]
+"""Arrays with an entry, or a row, for each row of the data."""
+Task = Callable[..., Sums]
+"""task(chunk, *args) -> sums: a pure function at the top level of a module, so that it pickles."""
+RowTask = Callable[..., tuple[RowArrays, Sums]]
+"""task(chunk, rows, *args) -> (rows, sums), with the rows of the chunk."""
+
+
+class Source(Protocol):
+    """What an executor needs of a design."""
+
+    @property
+    def cuts(self) -> Cuts:
+        """Where rows are cut."""
+
+    def chunks(self, part: int) -> Iterator[Chunk]:
+        """The chunks of a partition, in order, each read once."""
+
+
+class Executor(Protocol):
+    """Serial, in threads, on other machines."""
+
+    def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
+        """The sums over all chunks."""
+
+    def map_rows(
+        self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
+    ) -> tuple[RowArrays, Sums]:
+        """The rows that the chunks make, in order, and the sums over all chunks."""
+
+
+def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
+    """The sums over one partition."""
+    return added_in_order(task(chunk, *args) for chunk in source.chunks(part))
+
+
+def rows_of(
+    source: Source, part: int, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
+) -> tuple[RowArrays, Sums]:
+    """The rows that one partition makes, and its sums."""
+    start, stop = source.cuts.bounds(part)
+    out: RowArrays | None = None
+
+    def pieces() -> Iterator[Sums]:
+        nonlocal out
+        for chunk in source.chunks(part):
+            at = chunk.rows
+            made, sums = task(chunk, tuple([values[at] for values in rows]), *args)
+            if out is None:
+                out = tuple([np.empty((stop - start, *m.shape[1:]), m.dtype) for m in made])
+            here = slice(at.start - start, at.stop - start)
+            for into, values in zip(out, made, strict=True):
+                into[here] = values
+            yield sums
+
+    sums = added_in_order(pieces())
+    assert out is not None
+    return out, sums
+
+
+def joined(parts: Sequence[RowArrays]) -> RowArrays:
+    """The rows of all partitions, in order."""
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+
+class Serial:
+    """One partition after the other, here."""
+
+    def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
+        """The sums over all chunks."""
+        parts = range(source.cuts.partitions)
+        return added_by_tree([sums_of(source, part, task, args) for part in parts])
+
+    def map_rows(
+        self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
+    ) -> tuple[RowArrays, Sums]:
+        """The rows that the chunks make, in order, and the sums over all chunks."""
+        if not source.cuts.any:  # what follows does the same, but takes its time
+            (chunk,) = source.chunks(0)
+            return task(chunk, rows, *args)
+        parts = range(source.cuts.partitions)
+        done = [rows_of(source, part, task, rows, args) for part in parts]
+        return joined([made for made, _ in done]), added_by_tree([sums for _, sums in done])
+
+
+SERIAL = Serial()

@@ -1,0 +1,113 @@
+"""Tasks: pure functions of one chunk of rows, for `Design.reduce` and `Design.map_rows`.
+
+They are at the top level of a module and take all that they need as arguments, so that they may be
+sent to another thread or process; and they write to none of these. Arguments are the same for all
+chunks; what has an entry for each row is handed to `map_rows`, which cuts it.
+
+`there_and_back` is the form of most work on the data, A x and then A' r with an r that is made of
+A x row by row. Designs know it (see `Design.map_rows`), and some have something faster for it; so
+what differs from one use to the next is a function that it is given, ``between``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dualgap._arrays import per_row
+from dualgap._types import Array, Places
+from dualgap.designs.chunks import Chunk
+
+if TYPE_CHECKING:
+    from dualgap.designs.contract import Design
+
+Between = Callable[..., tuple[Array, tuple[Array, ...], tuple[Any, ...]]]
+"""between(z, rows, *args) -> (r, more rows, more sums): what lies between A x and A' r."""
+
+__all__ = [
+    "Squares",
+    "count_not_finite",
+    "gram",
+    "gram_of_columns",
+    "norms",
+    "shifted",
+    "there_and_back",
+    "weigh",
+    "weigh_shifted",
+]
+
+
+def there_and_back(
+    chunk: Chunk, rows: tuple[Array, ...], x: Array, between: Between, *args: Any
+) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+    """Rows (z, ...) and sums (A' r, ...), with z = A x and (r, ..., ...) = between(z, rows, *args).
+
+    Both products are made while the chunk is at hand: one reading of the data.
+    """
+    z = chunk.matvec(x)
+    r, made, sums = between(z, rows, *args)
+    return (z, *made), (chunk.rmatvec(r), *sums)
+
+
+def product_pair(
+    design: Design, rows: tuple[Array, ...], x: Array, between: Between, *args: Any
+) -> tuple[Array, Array]:
+    """A x and A' r of `there_and_back`, where nothing else is wanted."""
+    made, sums = design.map_rows(there_and_back, rows, x, between, *args)
+    return made[0], sums[0]
+
+
+# ---- what lies between the two products ----
+
+
+def weigh(z: Array, rows: tuple[Array]) -> tuple[Array, tuple[()], tuple[()]]:
+    """r = diag(w) z: with it `there_and_back` is the product x -> A' diag(w) A x."""
+    return per_row(rows[0], z) * z, (), ()
+
+
+def weigh_shifted(z: Array, rows: tuple[Array], shift: float) -> tuple[Array, tuple[()], tuple[()]]:
+    """r = diag(w) (z + shift)."""
+    return per_row(rows[0], z) * (z + shift), (), ()
+
+
+def shifted(
+    z: Array, rows: tuple[Array, ...], shift: Any, between: Between, *args: Any
+) -> tuple[Array, tuple[Array, ...], tuple[Any, ...]]:
+    """``between`` at z + shift; the sum of r comes first, which a constant column needs."""
+    r, made, sums = between(z + shift, rows, *args)
+    return r, made, (r.sum(axis=0), *sums)
+
+
+# ---- sums ----
+
+
+class Squares(NamedTuple):
+    """Sums of squares."""
+
+    columns: Array
+    """sum_i w_i a_ij^2."""
+    all: float
+    """sum_ij w_i a_ij^2."""
+
+
+def norms(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[Array], Squares]:
+    """Rows |a_i|^2 and the sums of squares with weights w: for `map_rows`."""
+    lengths = chunk.row_norms_sq()
+    return (lengths,), Squares(chunk.column_norms_sq(rows[0]), float(rows[0] @ lengths))
+
+
+def gram(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
+    """A' diag(w) A, w >= 0: for `map_rows`."""
+    return (), (chunk.gram(rows[0]),)
+
+
+def gram_of_columns(chunk: Chunk, rows: tuple[Array], at: Places) -> tuple[tuple[()], tuple[Array]]:
+    """A_S' diag(w) A_S for the columns S at these places, w >= 0: for `map_rows`."""
+    return (), (chunk.gram(rows[0], at),)
+
+
+def count_not_finite(chunk: Chunk) -> tuple[int]:
+    """How many entries are not finite numbers."""
+    return (int(np.count_nonzero(~np.isfinite(chunk.dense()))),)
