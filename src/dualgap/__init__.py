@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from dualgap import (
         adaptation,
         algorithms,
+        checks,
         datasets,
+        designs,
         estimators,
         experiments,
         losses,
         preconditioners,
     )
     from dualgap.certificate import Certificate, certify
+    from dualgap.checks import check_design
     from dualgap.driver import solve
     from dualgap.estimators import (
         ElasticNet,
@@ -61,6 +64,7 @@ _HOMES = {
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.certificate",
+    "check_design": "dualgap.checks",
     "path": "dualgap.paths",
     "solve": "dualgap.driver",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
@@ -68,7 +72,9 @@ _HOMES = {
 _MODULES = (
     "adaptation",
     "algorithms",
+    "checks",
     "datasets",
+    "designs",
     "estimators",
     "experiments",
     "losses",
@@ -94,7 +100,10 @@ __all__ = [
     "adaptation",
     "algorithms",
     "certify",
+    "check_design",
+    "checks",
     "datasets",
+    "designs",
     "estimators",
     "experiments",
     "losses",

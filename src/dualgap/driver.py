@@ -25,6 +25,7 @@ from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.ada_spdc import AdaSPDC
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certified_pair
+from dualgap.designs import Design
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.limits import Limits, OutOfTime, within
 from dualgap.losses import Loss
@@ -135,6 +136,7 @@ def solve(
     -------
     Result
     """
+    before = A.ledger.readings if isinstance(A, Design) else 0.0
     problem = Problem(
         A,
         b,
@@ -146,7 +148,7 @@ def solve(
         sample_weight=sample_weight,
         offset=offset,
     )
-    return problem.solve(
+    result = problem.solve(
         algorithm=algorithm,
         adapt=adapt,
         mu=mu,
@@ -164,6 +166,7 @@ def solve(
         callback=callback,
         verbose=verbose,
     )
+    return replace(result, readings=problem.base.ledger.readings - before)
 
 
 def solve_problem(
@@ -187,7 +190,7 @@ def solve_problem(
     verbose: bool,
 ) -> Result:
     """Check the arguments, start, run, certify."""
-    began = time.perf_counter()
+    began, before = time.perf_counter(), problem.base.ledger.readings
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
@@ -231,6 +234,7 @@ def solve_problem(
             result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
         finally:
             run.line.close()
+    result = replace(result, readings=problem.base.ledger.readings - before)
     return as_setup(result, began, ready)
 
 

@@ -158,7 +158,7 @@ def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
     T[at == d] = constant
     for some, block in design.blocks(rows):
         T[ours, some] = block[:, at[ours]].T
-    return DenseColumns(at, T)
+    return DenseColumns(at, T).of(design.ledger, n, n * d)
 
 
 def take(design: Design, rows: Mask) -> Design:

@@ -155,16 +155,16 @@ class DenseDesign(Design, counts=True):
         """A float64 copy of the columns, each contiguous; no copy if they lie like that already."""
         n, d = self.shape
         if self._wide and not self._by_rows and np.array_equal(at, np.arange(d)):
-            return DenseColumns(at, self.A.T)
+            return DenseColumns(at, self.A.T).of(self.ledger, n, self.nonzeros)
         if isinstance(known, DenseColumns):
             grown = known.grown(at)
             if grown is not None:
                 self._gather(at[known.at.size :], constant, grown.T[known.at.size :])
-                return grown
+                return grown.of(self.ledger, n, self.nonzeros)
         room = Room(min(ROOM * at.size, d + 1), n)
         T = room.upto(at.size)
         self._gather(at, constant, T)
-        return DenseColumns(at, T, room)
+        return DenseColumns(at, T, room).of(self.ledger, n, self.nonzeros)
 
     def _gather(self, at: Places, constant: float, T: Array) -> None:
         """The columns at these places, into the rows of T; d is the place of the constant."""
