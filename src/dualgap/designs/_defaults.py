@@ -138,16 +138,29 @@ def column_sizes(design: Design, at: Places, rows: int) -> Array:
 
 
 def chunks(design: Design, part: int) -> Iterator[Chunk]:
-    """From blocks, of which those of other partitions are passed over."""
+    """From blocks, put together or cut until they are the chunks of the partition.
+
+    Blocks of the partitions before are read, and passed over.
+    """
     from dualgap.designs.dense import DenseRows
 
-    start, stop = design.cuts.bounds(part)
-    for at, block in design.blocks(design.cuts.rows):
-        low, high = max(at.start, start), min(at.stop, stop)
-        if low < high:
-            yield Chunk(slice(low, high), DenseRows(block[low - at.start : high - at.start]))
-        if at.stop >= stop:
-            return
+    wanted = design.cuts.chunks(part)
+    at = next(wanted)
+    parts: list[Array] = []
+    have = at.start
+    for place, block in design.blocks(design.cuts.rows):
+        while have < place.stop:
+            stop = min(at.stop, place.stop)
+            parts.append(block[have - place.start : stop - place.start])
+            have = stop
+            if have < at.stop:
+                break
+            yield Chunk(at, DenseRows(parts[0] if len(parts) == 1 else np.concatenate(parts)))
+            parts = []
+            following = next(wanted, None)
+            if following is None:
+                return
+            at = following
 
 
 def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:

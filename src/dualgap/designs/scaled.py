@@ -100,7 +100,9 @@ class ScaledDesign(Composed, counts=True):
         return self.over(self.base.take(rows))
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
-        """Columns of the scaled copy that `rows` makes."""
+        """Columns of the scaled copy that `rows` makes; without rows, from blocks."""
+        if not self.offers_rows:
+            return super().columns(at, constant, known)
         if self._explicit is None:
             rows = self.rows()
             if rows.dense is not None:
