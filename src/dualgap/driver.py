@@ -25,7 +25,7 @@ from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.ada_spdc import AdaSPDC
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certified_pair
-from dualgap.designs import Design
+from dualgap.designs import Design, as_design
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.limits import Limits, OutOfTime, within
 from dualgap.losses import Loss
@@ -136,7 +136,7 @@ def solve(
     -------
     Result
     """
-    before = A.ledger.readings if isinstance(A, Design) else 0.0
+    before = as_design(A).ledger.readings if isinstance(A, Design) else 0.0
     problem = Problem(
         A,
         b,

@@ -62,6 +62,9 @@ def check_design(design: Design, *, needs: tuple[str, ...] = (), seed: int = 0) 
     if not isinstance(design, Design):
         raise LawError(f"a design is a dualgap.designs.Design, got {type(design).__name__}.")
     _check_members(design, needs)
+    if design.offers("blocks"):
+        for _ in _blocks(design, max(1, BLOCK // design.shape[1])):
+            pass
     sample = _sample(design, seed)
     _check_products(sample)
     if design.offers("blocks"):
@@ -186,7 +189,7 @@ def _check_products(s: _Sample) -> None:
             "repeated products: A x or A' r has other bits the second time; a run could not be "
             "repeated."
         )
-    size = np.linalg.norm(z) * np.linalg.norm(s.r) + np.linalg.norm(u) * np.linalg.norm(s.x)
+    size = _length(z) * _length(s.r) + _length(u) * _length(s.x)
     _same(
         "adjointness, <A x, r> = <x, A' r>",
         np.asarray(z @ s.r), np.asarray(s.x @ u), size + _frobenius(s), s.terms,
@@ -208,8 +211,14 @@ def _frobenius(s: _Sample) -> float:
     n, d = s.design.shape
     rows = float(np.square(s.R).sum()) * n / len(s.some_rows)
     columns = float(np.square(s.C).sum()) * d / len(s.some_columns)
-    long = float(np.linalg.norm(s.x) + np.linalg.norm(s.r))
+    long = _length(s.x) + _length(s.r)
     return float(np.sqrt(max(rows, columns))) * long
+
+
+def _length(v: Array) -> float:
+    """|v|, without squares that leave the range of float64."""
+    unit = float(np.abs(v).max()) or 1.0
+    return unit * float(np.linalg.norm(v / unit))
 
 
 def _check_blocks(s: _Sample) -> None:
@@ -299,6 +308,11 @@ def _check_tasks(s: _Sample) -> None:
     design, n = s.design, s.design.shape[0]
     design.cuts.check(n)
     why = "Chunks are the rows, each once and in order."
+    for part in range(design.cuts.partitions):
+        wanted = [*design.cuts.chunks(part)]
+        given = [(chunk.rows, chunk.shape[0]) for chunk in design.chunks(part)]
+        if given != [(at, at.stop - at.start) for at in wanted]:
+            raise _fail(f"chunks({part})", f"they are {given}", f"the cuts ask for {wanted}", why)
     (off,), (count,) = design.map_rows(_rows_seen, (np.arange(n, dtype=float),))
     if count != n or off.any():
         raise _fail("map_rows", f"{count} rows were seen", f"there are {n}, 0 to {n - 1}", why)
@@ -310,7 +324,7 @@ def _check_tasks(s: _Sample) -> None:
         raise _fail("reduce", f"{count} rows were seen", f"there are {n}", why)
     why = "Products for one reading are those for two."
     u = design.rmatvec(s.w * z)
-    reach = SLACK * (np.linalg.norm(u) + _frobenius(s) * (1.0 + float(np.linalg.norm(z))))
+    reach = SLACK * (_length(u) + _frobenius(s) * (1.0 + _length(z)))
     made, sums = design.map_rows(there_and_back, (s.w,), s.x, weigh_shifted, 0.0)
     for pair in ((made[0], sums[0]), product_pair(design, (s.w,), s.x, weigh)):
         _same("there_and_back, A x", pair[0], z, SLACK * _frobenius(s), s.terms, why)
