@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from dualgap import (
         adaptation,
         algorithms,
+        checks,
         datasets,
+        designs,
         estimators,
         experiments,
         losses,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     )
     from dualgap.api import Problem, certify, solve
     from dualgap.certificate import Certificate
+    from dualgap.checks import check_design
     from dualgap.estimators import (
         ElasticNet,
         ElasticNetCV,
@@ -60,6 +63,7 @@ _HOMES = {
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.api",
+    "check_design": "dualgap.checks",
     "path": "dualgap.paths",
     "solve": "dualgap.api",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
@@ -67,7 +71,9 @@ _HOMES = {
 _MODULES = (
     "adaptation",
     "algorithms",
+    "checks",
     "datasets",
+    "designs",
     "estimators",
     "experiments",
     "losses",
@@ -93,7 +99,10 @@ __all__ = [
     "adaptation",
     "algorithms",
     "certify",
+    "check_design",
+    "checks",
     "datasets",
+    "designs",
     "estimators",
     "experiments",
     "losses",

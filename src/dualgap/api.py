@@ -17,11 +17,12 @@ from dualgap._types import Data
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
+from dualgap.designs import Design, as_design
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner
 from dualgap.result import Result
 from dualgap.solving import solve_problem
-from dualgap.state import State
+from dualgap.state import State, replace
 from dualgap.trace import Recorder
 
 
@@ -216,6 +217,7 @@ def solve(
     -------
     Result
     """
+    before = as_design(A).ledger.readings if isinstance(A, Design) else 0.0
     problem = Problem(
         A,
         b,
@@ -227,7 +229,7 @@ def solve(
         sample_weight=sample_weight,
         offset=offset,
     )
-    return problem.solve(
+    result = problem.solve(
         algorithm=algorithm,
         adapt=adapt,
         mu=mu,
@@ -245,6 +247,7 @@ def solve(
         callback=callback,
         verbose=verbose,
     )
+    return replace(result, readings=problem.base.ledger.readings - before)
 
 
 def certify(

@@ -40,6 +40,12 @@ class Result:
         What happened at every check.
     passes, seconds : float
         Passes over the data (set-up apart), and time (set-up included).
+    readings : float
+        How often the data were read in this call, set-up and certificate included: entries of A
+        that were read, in the data or in a copy of them, over all entries. `passes` are the
+        paper's unit, rows that the algorithm has visited over n, and what limits are held against;
+        this is what a run has cost where reading is dear. `dualgap.solve` includes the reading
+        that checks the data, `Problem.solve` does not.
     setup : Setup
         Passes and seconds of constants, factorisations and changes of variables: before the first
         iteration, and where the run was whitened again; and the seconds in which kernels were
@@ -64,6 +70,7 @@ class Result:
     algorithm: str
     state: State = field(repr=False)
     notes: list[str] = field(default_factory=list)
+    readings: float = 0.0
 
     def __repr__(self) -> str:
         """A few lines for people."""

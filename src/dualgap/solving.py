@@ -23,7 +23,7 @@ from dualgap.preconditioners import Preconditioner, as_preconditioner
 from dualgap.problem import Problem
 from dualgap.progress import Line
 from dualgap.result import Result, Setup
-from dualgap.state import State
+from dualgap.state import State, replace
 from dualgap.trace import Recorder
 
 
@@ -48,7 +48,7 @@ def solve_problem(
     verbose: bool = False,
 ) -> Result:
     """Check the arguments, start, run, certify; the parameters are those of `dualgap.solve`."""
-    began = time.perf_counter()
+    began, before = time.perf_counter(), problem.base.ledger.readings
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
@@ -93,6 +93,7 @@ def solve_problem(
             result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
         finally:
             run.line.close()
+    result = replace(result, readings=problem.base.ledger.readings - before)
     return as_setup(result, began, ready)
 
 

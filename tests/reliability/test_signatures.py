@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import typing
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -59,16 +61,23 @@ def test_solve_hands_every_argument_on(monkeypatch):
     """Law: each to the argument of its name."""
     seen = {}
 
+    @dataclass(frozen=True)
+    class Outcome:
+        readings: float = 0.0
+
     class Recorder:
+        base = SimpleNamespace(ledger=SimpleNamespace(readings=3.0))
+
         def __init__(self, A, b, **arguments):
             seen.update(A=A, b=b, **arguments)
 
         def solve(self, **arguments):
             seen.update(arguments)
+            return Outcome()
 
     monkeypatch.setattr(api, "Problem", Recorder)
     given = {name: object() for name in parameters(dualgap.solve)}
-    dualgap.solve(**given)
+    assert dualgap.solve(**given).readings == 3.0
     assert seen == given
 
 

@@ -57,6 +57,8 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
 
 def _condition_for_ascent(problem: Problem) -> float:
     """The largest R^2/(gamma l2) with which `sdca` is taken; 0: with none."""
+    if not problem.base.offers_rows:  # which its kernel walks
+        return 0.0
     n, d = problem.n, problem.d
     if n >= MANY_ROWS and factorised.cost(problem.design, problem.regularizer.l2) > DEAR:
         return float(n)

@@ -19,22 +19,21 @@ from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns
-from dualgap.designs.contract import (
+from dualgap.designs.contract import Design, block_rows
+from dualgap.designs.cuts import Cuts
+from dualgap.designs.dense import DenseDesign
+from dualgap.designs.executors import Executor, Serial
+from dualgap.designs.intercept import InterceptDesign
+from dualgap.designs.ledger import Ledger
+from dualgap.designs.protocols import (
     ColumnAccess,
-    Design,
     GramAccess,
     Narrowing,
     Products,
     Reduce,
     RowAccess,
     Rows,
-    block_rows,
 )
-from dualgap.designs.cuts import Cuts
-from dualgap.designs.dense import DenseDesign
-from dualgap.designs.executors import Executor, Serial
-from dualgap.designs.intercept import InterceptDesign
-from dualgap.designs.ledger import Ledger
 from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed

@@ -6,7 +6,7 @@ dear, but asked for seldom: norms, once; blocks, by certificates that need twice
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -137,17 +137,28 @@ def column_sizes(design: Design, at: Places, rows: int) -> Array:
     return sizes
 
 
-def chunks(design: Design, part: int) -> Iterator[Chunk]:
-    """From blocks, of which those of other partitions are passed over."""
-    from dualgap.designs.dense import DenseRows
+def chunks(design: Design, part: int, made: Callable[[Array], Design]) -> Iterator[Chunk]:
+    """From blocks, put together or cut until they are the chunks of the partition.
 
-    start, stop = design.cuts.bounds(part)
-    for at, block in design.blocks(design.cuts.rows):
-        low, high = max(at.start, start), min(at.stop, stop)
-        if low < high:
-            yield Chunk(slice(low, high), DenseRows(block[low - at.start : high - at.start]))
-        if at.stop >= stop:
-            return
+    Blocks of the partitions before are read, and passed over; ``made`` makes a design of a block.
+    """
+    wanted = design.cuts.chunks(part)
+    at = next(wanted)
+    parts: list[Array] = []
+    have = at.start
+    for place, block in design.blocks(design.cuts.rows):
+        while have < place.stop:
+            stop = min(at.stop, place.stop)
+            parts.append(block[have - place.start : stop - place.start])
+            have = stop
+            if have < at.stop:
+                break
+            yield Chunk(at, made(parts[0] if len(parts) == 1 else np.concatenate(parts)))
+            parts = []
+            following = next(wanted, None)
+            if following is None:
+                return
+            at = following
 
 
 def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
@@ -158,7 +169,7 @@ def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
     T[at == d] = constant
     for some, block in design.blocks(rows):
         T[ours, some] = block[:, at[ours]].T
-    return DenseColumns(at, T)
+    return DenseColumns(at, T).of(design.ledger, n, n * d)
 
 
 def gram(design: Design, weights: Array) -> Array:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Places
+from dualgap.designs.ledger import Ledger
 from dualgap.limits import check, current
 
 Vectors = tuple[Array, Array, Array, Array, Array, Array]
@@ -40,6 +41,19 @@ class Columns(ABC):
     """Stored entries: what a product with B touches."""
     gram_sweeps: float
     """What a Gram matrix costs, in sweeps of coordinate descent over the columns."""
+    ledger: Ledger | None = None
+    """That of the data,"""
+    share: float = 0.0
+    """and how many of its rows a reading of the columns amounts to."""
+
+    def of(self, ledger: Ledger, rows: int, entries: float) -> Self:
+        """The same, entering what is read of so many rows with so many entries."""
+        self.ledger, self.share = ledger, rows * self.nonzeros / max(1.0, entries)
+        return self
+
+    def _read(self, times: float = 1.0) -> None:
+        if self.ledger is not None:
+            self.ledger.rows += times * self.share
 
     @abstractmethod
     def matvec(self, x: Array) -> Array:
@@ -76,6 +90,7 @@ class Columns(ABC):
             visits, rounds, worst = self._sweep(
                 (w, r, x, h, l1, l2), same, most, goal, visits, rounds, float(visits + piece)
             )
+            self._read((visits - before) / whole)
             if visits == before and rounds >= 0:  # the last sweep was the last
                 return visits / whole, last
             if limits.ends(work * (visits - before)) or rounds < 0:
@@ -139,18 +154,23 @@ class DenseColumns(Columns):
         room, known = self.room, self.at.size
         if room is None or room.used != known or not np.array_equal(self.at, at[:known]):
             return None
-        return DenseColumns(at, room.upto(at.size), room) if at.size <= len(room.T) else None
+        if at.size > len(room.T):
+            return None
+        return DenseColumns(at, room.upto(at.size), room)
 
     def matvec(self, x: Array) -> Array:
         """B x."""
+        self._read()
         return np.asarray(x @ self.T)
 
     def rmatvec(self, r: Array) -> Array:
         """B' r."""
+        self._read()
         return np.asarray(self.T @ r)
 
     def norms_sq(self, w: Array) -> Array:
         """sum_i w_i b_ij^2."""
+        self._read()
         out = np.empty(len(self.T))
         step = max(1, BLOCK // max(1, self.T.shape[1]))
         for start in range(0, len(self.T), step):
@@ -160,6 +180,7 @@ class DenseColumns(Columns):
 
     def gram(self, w: Array) -> Array:
         """By symmetric updates: blocks of the columns times sqrt(w) that stay in cache."""
+        self._read()
         side, n = self.T.shape
         root, H = np.sqrt(w), np.zeros((side, side))
         step = max(512, BLOCK // max(1, side))
@@ -171,6 +192,7 @@ class DenseColumns(Columns):
 
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Rows of B' diag(w) B, of which the others are taken."""
+        self._read()
         rows = (self.T[some] * w) @ self.T.T
         return rows if np.array_equal(others, np.arange(self.at.size)) else rows[:, others]
 
@@ -209,12 +231,14 @@ class SparseColumns(Columns):
 
     def matvec(self, x: Array) -> Array:
         """B x."""
+        self._read()
         if self.constant:
             return np.asarray(self._matrix @ x[:-1] + self.constant * x[-1])
         return np.asarray(self._matrix @ x)
 
     def rmatvec(self, r: Array) -> Array:
         """B' r."""
+        self._read()
         u = np.asarray(self._matrix.T @ r)
         return np.append(u, self.constant * r.sum()) if self.constant else u
 
@@ -225,11 +249,13 @@ class SparseColumns(Columns):
 
     def norms_sq(self, w: Array) -> Array:
         """sum_i w_i b_ij^2."""
+        self._read()
         out = np.asarray(self._squares.T @ w)
         return np.append(out, self.constant**2 * w.sum()) if self.constant else out
 
     def gram(self, w: Array) -> Array:
         """Row by row into a dense matrix."""
+        self._read()
         from dualgap.kernels.gram import csr_gram, mirror
 
         B, side = self._by_rows, self.at.size
@@ -241,6 +267,7 @@ class SparseColumns(Columns):
 
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Row by row into a dense matrix; only rows that matter, if there are few."""
+        self._read()
         from dualgap.kernels.gram import csr_cross_gram
 
         last = self.B.shape[1]

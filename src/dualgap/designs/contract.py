@@ -15,7 +15,7 @@ import copy
 from abc import ABC
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from dualgap.designs.columns import Columns
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import SERIAL, Executor, RowArrays, RowTask, Task
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, there_and_back, weigh, weigh_shifted
 
 if TYPE_CHECKING:
@@ -40,76 +41,6 @@ SMALL_SQUARE_ROOT = 1e-120
 
 BLAS3_GAIN = 5.0
 """How much faster a multiplication is in a product of matrices than with a vector."""
-
-
-class Rows(NamedTuple):
-    """Row access for compiled kernels: a C-ordered matrix, or the three arrays of CSR."""
-
-    dense: np.ndarray[Any, Any] | None
-    data: np.ndarray[Any, Any] | None
-    indices: np.ndarray[Any, Any] | None
-    indptr: np.ndarray[Any, Any] | None
-    constant: float
-    """The value of an appended constant column, 0 if there is none."""
-
-
-@runtime_checkable
-class Products(Protocol):
-    """Enough for the batch algorithms of the paper."""
-
-    shape: tuple[int, int]
-
-    def matvec(self, x: Array) -> Array:
-        """A x; x may be a matrix, one column per product."""
-
-    def rmatvec(self, r: Array) -> Array:
-        """A' r; r may be a matrix, one column per product."""
-
-
-@runtime_checkable
-class Reduce(Protocol):
-    """One verb for whatever reads rows."""
-
-    def reduce(self, task: Task[Sums], *args: Any) -> Sums:
-        """The sums of task(chunk, *args) over all chunks."""
-
-    def map_rows(self, task: RowTask[Sums], rows: RowArrays, *args: Any) -> tuple[RowArrays, Sums]:
-        """The same where there are arrays with an entry for each row."""
-
-
-@runtime_checkable
-class RowAccess(Protocol):
-    """For compiled kernels that visit one row after the other."""
-
-    def rows(self) -> Rows:
-        """The data laid out by rows."""
-
-
-@runtime_checkable
-class ColumnAccess(Protocol):
-    """For working sets."""
-
-    def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
-        """The columns at these places, gathered."""
-
-
-@runtime_checkable
-class GramAccess(Protocol):
-    """For factorisations."""
-
-    def gram(self, weights: Array) -> Array:
-        """A' diag(weights) A."""
-
-    def outer(self, weights: Array) -> Array:
-        """A diag(weights) A'."""
-
-
-@runtime_checkable
-class Narrowing(Protocol):
-    """For products that need a few digits only."""
-
-    def narrowed(self) -> Narrow | None:
-        """Some of these verbs to a few digits, for less; None where there is no such thing."""
 
 
 class Design(ABC):
@@ -207,7 +138,7 @@ class Design(ABC):
         """The chunks of a partition, in order, each of which is one reading of its rows."""
         if self.offers("matvec") and not self.cuts.any:
             return iter((Chunk(slice(0, self.shape[0]), self),))
-        return default.chunks(self, part)
+        return default.chunks(self, part, BlockRows)
 
     @property
     def reads_once(self) -> bool:
@@ -363,6 +294,32 @@ class Design(ABC):
     def narrowed(self) -> Narrow | None:
         """Some of these verbs to a few digits, for less; None where there is no such thing."""
         return None
+
+
+class BlockRows(Design, counts=True):
+    """The rows of a block as a design: what a chunk is made of. Whoever has cut it has counted it.
+
+    Parameters
+    ----------
+    block : array of shape (rows, d)
+    """
+
+    def __init__(self, block: Array) -> None:
+        self.block, self.shape = block, (block.shape[0], block.shape[1])
+
+    def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
+        """Some rows after the others."""
+        for start in range(0, len(self.block), rows):
+            stop = min(start + rows, len(self.block))
+            yield slice(start, stop), self.block[start:stop]
+
+    def matvec(self, x: Array) -> Array:
+        """A x."""
+        return np.asarray(self.block @ x)
+
+    def rmatvec(self, r: Array) -> Array:
+        """A' r, along the rows where r is a matrix."""
+        return np.asarray((r.T @ self.block).T)
 
 
 class SomeRows(Design, counts=True):

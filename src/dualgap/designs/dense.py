@@ -12,11 +12,12 @@ from dualgap._types import Array, Mask, Places
 from dualgap.designs._defaults import CHUNK_BLOCKS
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns, Room
-from dualgap.designs.contract import Design, Rows, block_rows
+from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.executors import SERIAL, RowArrays
 from dualgap.designs.ledger import Ledger
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
+from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, there_and_back
 
 ROOM = 16
@@ -155,16 +156,16 @@ class DenseDesign(Design, counts=True):
         """A float64 copy of the columns, each contiguous; no copy if they lie like that already."""
         n, d = self.shape
         if self._wide and not self._by_rows and np.array_equal(at, np.arange(d)):
-            return DenseColumns(at, self.A.T)
+            return DenseColumns(at, self.A.T).of(self.ledger, n, self.nonzeros)
         if isinstance(known, DenseColumns):
             grown = known.grown(at)
             if grown is not None:
                 self._gather(at[known.at.size :], constant, grown.T[known.at.size :])
-                return grown
+                return grown.of(self.ledger, n, self.nonzeros)
         room = Room(min(ROOM * at.size, d + 1), n)
         T = room.upto(at.size)
         self._gather(at, constant, T)
-        return DenseColumns(at, T, room)
+        return DenseColumns(at, T, room).of(self.ledger, n, self.nonzeros)
 
     def _gather(self, at: Places, constant: float, T: Array) -> None:
         """The columns at these places, into the rows of T; d is the place of the constant."""

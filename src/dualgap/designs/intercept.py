@@ -16,9 +16,10 @@ import numpy as np
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
 from dualgap.designs.composed import Composed
-from dualgap.designs.contract import Design, Rows
+from dualgap.designs.contract import Design
 from dualgap.designs.executors import RowArrays
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
+from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, shifted, weigh
 
 

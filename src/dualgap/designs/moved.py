@@ -43,6 +43,7 @@ def column_shifts(base: Design, q: Array) -> Array | None:
     if base.shape[0] < 2 or not isinstance(base, DenseDesign | SparseDesign):
         return None
     if isinstance(base, DenseDesign) and q[0] > 0.0 and q[-1] > 0.0:  # two rows say it of most data
+        base.ledger.rows += 2
         first, last = base.A[0], base.A[-1]
         if (np.abs(last - first) > ALIKE * np.abs(first)).all():
             return None
@@ -64,6 +65,7 @@ def column_shifts(base: Design, q: Array) -> Array | None:
 
 def _candidates(base: DenseDesign | SparseDesign, rows: Places) -> Places:
     """Columns whose entries in these rows are alike, and not 0."""
+    base.ledger.rows += rows.size
     if isinstance(base, SparseDesign):
         return _full_columns(base, rows)
     first = base.A[rows[0]].astype(np.float64, copy=False)
@@ -125,6 +127,7 @@ def extreme_columns(base: Design) -> Places:
         return NOWHERE
     at = np.flatnonzero((squares < SMALL_SQUARE * n) | (squares > LARGE_SQUARE))
     if isinstance(base, SparseDesign) and squares.max() <= LARGE_SQUARE:
+        base.ledger.rows += n
         if not _any_tiny(base.A.data):
             return NOWHERE  # columns without entries
     sizes = column_sizes(base, at)

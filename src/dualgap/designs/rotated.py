@@ -18,9 +18,10 @@ from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
 from dualgap.designs.composed import Composed
-from dualgap.designs.contract import Design, Rows, block_rows
+from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import RowArrays
+from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, shifted, weigh_shifted
 
 

@@ -17,9 +17,10 @@ from dualgap._arrays import per_row
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
 from dualgap.designs.composed import Composed
-from dualgap.designs.contract import Design, Rows
+from dualgap.designs.contract import Design
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import RowArrays
+from dualgap.designs.protocols import Rows
 from dualgap.designs.sparse import SparseDesign
 from dualgap.designs.tasks import Between
 
@@ -100,7 +101,9 @@ class ScaledDesign(Composed, counts=True):
         return self.over(self.base.take(rows))
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
-        """Columns of the scaled copy that `rows` makes."""
+        """Columns of the scaled copy that `rows` makes; without rows, from blocks."""
+        if not self.offers_rows:
+            return super().columns(at, constant, known)
         if self._explicit is None:
             rows = self.rows()
             if rows.dense is not None:

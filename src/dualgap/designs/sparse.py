@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
-from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design, Rows
+from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.executors import SERIAL
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.protocols import Rows
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -256,13 +257,14 @@ class SparseDesign(Design, counts=True):
         """The columns from CSC; all of them as they are."""
         every = at.size == self.shape[1] + bool(constant) and self.A.dtype == np.float64
         if every and self.nonzeros <= DENSE_ENOUGH * self.shape[0] * self.shape[1]:
-            return AllColumns(at, self._by_rows(), self._by_columns, constant)
+            every_one = AllColumns(at, self._by_rows(), self._by_columns, constant)
+            return every_one.of(self.ledger, self.shape[0], self.nonzeros)
         ours = at[:-1] if constant else at
         if ours.size == 0:  # the constant alone
             return sparse_columns(at, sp.csc_array((self.shape[0], 0)), constant)
         some = _some_columns(self._by_columns(), ours)
         self._read(int(some.nnz))
-        return sparse_columns(at, some, constant)
+        return sparse_columns(at, some, constant).of(self.ledger, self.shape[0], self.nonzeros)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows as dense float64 blocks."""

@@ -299,7 +299,8 @@ def _in_units(first: Problem, free: Places) -> tuple[Array, Array]:
 
 def _basis(first: Problem, factor: Factor, others: Places, rank: int) -> DenseDesign:
     """The columns with a penalty, and those of Q."""
-    return DenseDesign(np.column_stack((_columns(first.base, others), factor.Q[:, :rank])))
+    B = np.column_stack((_columns(first.base, others), factor.Q[:, :rank]))
+    return DenseDesign(B, ledger=first.base.ledger)
 
 
 def _factor(first: Problem, free: Places) -> Factor:

@@ -92,7 +92,7 @@ class Whitening(Change):
     def inner(self, problem: Problem) -> Problem:
         """A T, formed; P has curvature 1 there, at most."""
         return problem.in_variables(
-            DenseDesign(self.product(problem)),
+            DenseDesign(self.product(problem), ledger=problem.base.ledger),
             np.zeros(self.strengths.size),
             self.strengths,
             intercept_scale=problem.loss.gamma**0.5,

@@ -71,7 +71,9 @@ class Snapshots(Randomised):
 
     def step(self, problem: Problem, s: State) -> State:
         """One outer loop: lines 2 and 3; then line 1 of the next, which gives P(x) and D(y)."""
-        s = self.visit(problem, s, self.stream(problem, s))
+        stream = self.stream(problem, s)
+        problem.design.ledger.rows += stream.size
+        s = self.visit(problem, s, stream)
         z = problem.predict(s.x)
         y = problem.loss.grad(z, problem.b)
         new = update(

@@ -167,7 +167,9 @@ def randomised_start(
 
 def passes_and_check(algorithm: Randomised, problem: Problem, s: State) -> State:
     """A few passes; then P and D: one product with A, and now and then one with A'."""
-    s = algorithm.visit(problem, s, algorithm.stream(problem, s))
+    stream = algorithm.stream(problem, s)
+    problem.design.ledger.rows += stream.size
+    s = algorithm.visit(problem, s, stream)
     s = replace(s, t=s.t + 1, passes=s.passes + algorithm.check_every)
     z = problem.predict(s.x)
     cost = 1.0
