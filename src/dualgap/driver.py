@@ -488,7 +488,7 @@ class _Run:
     def _judge_paid(self, s: State, target: float) -> Status | None:
         """Where D = -inf along the iterates: look at a cheap estimate, then pay for a check."""
         m = self.problem.regularizer.strong_convexity + s.Delta
-        Lf = s.Lam / self.problem.loss.gamma
+        Lf = self.problem.smoothness(s.Lam, s.z)
         estimate = s.estimated_gap(m if m > 0 else 1e-2 * Lf)
         # For the trace, and to learn how the estimate relates to the truth, look ever more seldom;
         # a factorisation costs about d/10 iterations, so then not before d, 2d, 4d, ... Squared

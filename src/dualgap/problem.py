@@ -51,10 +51,13 @@ class Problem:
         Kept by reference where it can be, never written to. See `dualgap.designs` for what is
         copied.
     b : array of shape (n,)
-        Targets, or labels -1/+1 (0/1) for margin losses.
+        Targets, or labels -1/+1 (0/1) for margin losses; counts >= 0 for ``"poisson"``, values > 0
+        for ``"gamma"``.
     loss : str or Loss
         ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
-        ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
+        ``"strong_logistic"``, ``"poisson"`` and ``"gamma"`` (log link; an offset is the log of the
+        exposure), or a value such as ``dualgap.losses.Huber(threshold=2.0)``, or one of your own
+        (see `dualgap.losses.Loss`).
         ``"multinomial"``: b holds classes 0, ..., K-1, each of them (see
         `dualgap.losses.Multinomial` where not), and x has shape (d, K), y, z and offset (n, K),
         the intercept (K,).
@@ -291,6 +294,17 @@ class Problem:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
         conj = self.loss.conj(y, self.b)
         return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
+
+    def smoothness(self, Lam: float, z: Array) -> float:
+        """Of the mean loss: Lam/gamma; without gamma the largest phi'' at z stands in for 1/gamma.
+
+        What stands in serves estimates that steps and looks are timed by, and nothing else.
+        """
+        gamma = self.loss.gamma
+        if gamma is not None:
+            return Lam / gamma
+        largest = float(self.loss.hess(z, self.b).max(where=self.q > 0.0, initial=0.0))
+        return Lam * largest if 0.0 < largest < np.inf else Lam
 
     @cached_property
     def primal_at_zero(self) -> float:

@@ -90,4 +90,4 @@ class Algorithm(ABC):
     def time_scale(self, problem: Problem, s: State) -> float:
         """How many steps it takes to gain a constant factor, by the present estimate."""
         m = problem.regularizer.strong_convexity + s.Delta
-        return math.sqrt(s.Lam / (problem.loss.gamma * m)) if m > 0 else math.inf
+        return math.sqrt(s.Lam / (problem.loss.known_gamma * m)) if m > 0 else math.inf

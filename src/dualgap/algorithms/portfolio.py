@@ -49,7 +49,7 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
     ascent = not (loss.is_vector or loss.is_quadratic) and loss.code >= 0 and loss.has_dual_prox
     if ascent and g.strong_convexity > 0.0:
         most = _condition_for_ascent(problem)
-        kappa = problem.constants.R.value**2 / (loss.gamma * g.strong_convexity) if most else 0.0
+        kappa = problem.constants.R.value**2 / (loss.known_gamma * g.strong_convexity) if most else 0.0
         if most and kappa <= most:
             return SDCA(), f"the condition number {kappa:.2g} is below {most:.3g}"
     return Newton(), "no l1 part, and Newton steps need no scaling"

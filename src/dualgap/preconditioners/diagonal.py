@@ -35,7 +35,7 @@ class Scaling(Change):
             ScaledDesign(problem.base, f),
             f * l1,
             f * f * l2,
-            intercept_scale=problem.loss.gamma**0.5,
+            intercept_scale=problem.loss.known_gamma**0.5,
         )
 
     def coefficients(self, problem: Problem, w: Array) -> Array:
@@ -59,6 +59,6 @@ class Diagonal(Preconditioner):
     def begin(self, problem: Problem) -> Change:
         """Scale by the diagonal of the largest Hessian."""
         l2 = problem.regularizer.l2.reshape(-1)[: problem.d]
-        columns = problem.column_norms[: problem.d] / problem.loss.gamma**0.5
+        columns = problem.column_norms[: problem.d] / problem.loss.known_gamma**0.5
         s = np.hypot(columns, np.sqrt(l2))
         return Scaling(1.0 / np.where(s > 0, s, 1.0))

@@ -149,7 +149,7 @@ class LowRank(Preconditioner):
 
     def begin(self, problem: Problem) -> Change:
         """Sketch A_c'Q A_c."""
-        base, l2, gamma = problem.base, problem.l2, problem.loss.gamma
+        base, l2, gamma = problem.base, problem.l2, problem.loss.known_gamma
         F = 1.0 / np.sqrt(problem.penalty_weights) if l2 > 0.0 else np.ones(problem.d)
         means = base.rmatvec(problem.q) if problem.fit_intercept else None
         U, sigma, image = self._sketch(problem, F, means)

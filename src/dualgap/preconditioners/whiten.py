@@ -96,7 +96,7 @@ class Whitening(Change):
             DenseDesign(self.product(problem)),
             np.zeros(self.strengths.size),
             self.strengths,
-            intercept_scale=problem.loss.gamma**0.5,
+            intercept_scale=(problem.loss.gamma or 1.0) ** 0.5,
             sampling="balanced",
             curvature=1.0,
             row_curvature=None if self.local is None else self.local.row_curvature,
@@ -179,8 +179,8 @@ class Whitener(Preconditioner):
             )
 
     def begin(self, problem: Problem) -> Change:
-        """Whiten with the largest curvature that phi can have."""
-        return self.change(problem, np.full(problem.n, 1.0 / problem.loss.gamma), None)
+        """Whiten with the largest curvature that phi can have (where it has none, it is not used)."""
+        return self.change(problem, np.full(problem.n, 1.0 / (problem.loss.gamma or 1.0)), None)
 
     def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
         """A check, and a look at the curvature, after every pass where it may whiten again."""
@@ -216,8 +216,8 @@ class Whitener(Preconditioner):
         else:
             damping *= EASE
         h = np.maximum(loss.hess(s.z, problem.b), damping * problem.mean_loss(s.z))
-        h = np.minimum(h, 1.0 / loss.gamma)
-        row_curvature = np.minimum(1.0, MARGIN * loss.gamma * h)
+        h = np.minimum(h, 1.0 / loss.known_gamma)
+        row_curvature = np.minimum(1.0, MARGIN * loss.known_gamma * h)
         local = Local(row_curvature, damping, s.primal, due, s.rollbacks)
         return self.change(problem, h, local), s
 

@@ -47,7 +47,7 @@ class AGD(Algorithm):
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/Lf; theta is the momentum beta; there is no dual step."""
-        Lf = Lam / problem.loss.gamma
+        Lf = Lam / problem.loss.known_gamma
         lam = problem.regularizer.strong_convexity
         s = math.sqrt(min((lam + Delta) / (Lf + lam), 1.0))
         if s == 0.0:

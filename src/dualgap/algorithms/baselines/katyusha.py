@@ -53,7 +53,7 @@ class Katyusha(Snapshots):
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """(alpha, -, tau1) of the first outer loop."""
-        Lc = Lam / problem.loss.gamma
+        Lc = Lam / problem.loss.known_gamma
         lam = problem.regularizer.strong_convexity
         tau1 = min(math.sqrt(self.check_every * problem.n * (lam / (3.0 * Lc))), 0.5)
         if tau1 == 0.0:
@@ -113,4 +113,4 @@ class Katyusha(Snapshots):
         new = super().step(problem, s)
         if not s.steps.accelerating:
             return new
-        return replace(new, steps=self.without_strong_convexity(s.Lam / problem.loss.gamma, new.t))
+        return replace(new, steps=self.without_strong_convexity(s.Lam / problem.loss.known_gamma, new.t))

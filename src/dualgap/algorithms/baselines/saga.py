@@ -53,7 +53,7 @@ class SAGA(Randomised):
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/(3 Lc); there is no dual step and no extrapolation."""
-        return Steps(problem.loss.gamma / (3.0 * Lam), math.nan, 0.0)
+        return Steps(problem.loss.known_gamma / (3.0 * Lam), math.nan, 0.0)
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first pass; the table may start from any y0."""

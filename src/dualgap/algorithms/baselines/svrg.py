@@ -85,7 +85,7 @@ class SVRG(Snapshots):
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""
-        return Steps(0.1 * problem.loss.gamma / Lam, math.nan, 0.0)
+        return Steps(0.1 * problem.loss.known_gamma / Lam, math.nan, 0.0)
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Lines 2 and 3 over the stream."""

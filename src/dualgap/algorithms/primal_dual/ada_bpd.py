@@ -51,7 +51,7 @@ def credible(problem: Problem, s: State, Delta: float) -> float:
 
     The printed rules double, and may overshoot for a while; what is not a number changes nothing.
     """
-    smoothness = s.Lam / problem.loss.gamma
+    smoothness = s.Lam / problem.loss.known_gamma
     return min(max(Delta, 1e-12 * smoothness), 16.0 * smoothness) if Delta == Delta else s.Delta
 
 

@@ -41,7 +41,7 @@ def bpd_step(problem: Problem, s: State) -> State:
     x = problem.regularizer.prox(s.x - tau * u, tau)
     z = problem.predict(x)
     if s.steps.accelerating:
-        steps = accelerate(s.steps, problem.loss.gamma)
+        steps = accelerate(s.steps, problem.loss.known_gamma)
         theta = steps.theta
     else:
         steps = s.steps

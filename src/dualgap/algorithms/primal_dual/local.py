@@ -39,7 +39,7 @@ def localised(algorithm: Algorithm, problem: Problem, s: State) -> State:
     loss, known = problem.loss, s.memory.get("level", 1.0)
     if loss.is_quadratic or loss.is_vector or not is_smooth(problem) or s.steps.accelerating:
         return s
-    share = loss.gamma * loss.hess(s.z, problem.b)  # of the bound on phi''
+    share = loss.known_gamma * loss.hess(s.z, problem.b)  # of the bound on phi''
     level = problem.mean(share)
     if not 0.0 < level <= LESS * known:
         return s
@@ -70,7 +70,7 @@ def watch_local(algorithm: Algorithm, problem: Problem, old: State, s: State) ->
     moved = dot(dx, dx)
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
-    seen = problem.loss.gamma * problem.inner(here - slope, dz) / moved
+    seen = problem.loss.known_gamma * problem.inner(here - slope, dz) / moved
     return _with_Lam(algorithm, problem, s, 1.02 * seen) if s.Lam < seen < math.inf else s
 
 

@@ -89,7 +89,7 @@ class Randomised(Algorithm):
         m = problem.regularizer.strong_convexity + s.Delta
         if m <= 0.0:
             return math.inf
-        passes = 1.0 + math.sqrt(s.Lam / (problem.n * problem.loss.gamma * m))
+        passes = 1.0 + math.sqrt(s.Lam / (problem.n * problem.loss.known_gamma * m))
         return passes / self.passes_per_step
 
 
@@ -127,7 +127,7 @@ def start_estimate(problem: Problem) -> float:
     """First estimate of delta mu^2/n: between lambda and the mean eigenvalue of A'QA."""
     if problem.curvature is not None:
         return known_curvature(problem, problem.curvature)
-    mean = problem.constants.trace / problem.constants.gram_side / problem.loss.gamma
+    mean = problem.constants.trace / problem.constants.gram_side / problem.loss.known_gamma
     mean = mean if mean > 0 else 1.0
     low = max(problem.regularizer.penalised_strength, 1e-6 * mean)
     return float(np.sqrt(mean * min(low, mean)))

@@ -43,6 +43,8 @@ from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.second_order.curvature import (
     curvature,
     curvature_map,
+    first_point,
+    first_share,
     is_smooth,
     mean_curvature,
     next_damping,
@@ -94,11 +96,11 @@ class Newton(Algorithm):
                 f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
                 "'working-set', 'ada-bpd' or 'auto'."
             )
-        x = problem.zeros() if x0 is None else x0
+        x = first_point(problem) if x0 is None else x0
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
         s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
-        damping = 0.0 if is_smooth(problem) else FIRST_DAMPING
+        damping = first_share(problem, FIRST_DAMPING, x0)
         memory = {"grad": _gradient(problem, s.x, s.u), "slope": s.y, "spent": 0.0, "products": 0,
                   "damping": damping, "hess": curvature(problem, s.z, s.y)}  # fmt: skip
         return Start(replace(s, memory=memory))
@@ -143,7 +145,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
     smooth = primal - problem.regularizer.value(x)
     new = with_dual(problem, new, conjugate_at(problem, z, slope, smooth))
     if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
-        y = s.memory["slope"] + curvature_map(problem, hess, system.damping)(slice(None), Ad)
+        y = s.memory["slope"] + curvature_map(problem, hess, system.least)(slice(None), Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = with_dual(problem, replace(new, y=y, u=-system.l2 * x - system.left))

@@ -17,7 +17,7 @@ import numpy as np
 from dualgap import factorised
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array
-from dualgap.algorithms.second_order.curvature import curvature_map
+from dualgap.algorithms.second_order.curvature import curvature_map, least_curvature
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import current
 from dualgap.problem import Problem
@@ -194,7 +194,7 @@ class System:
         """The share of the rows in H, and the map p -> A p, A'Q phi'' A p."""
         problem, design = self.problem, self.problem.design
         if problem.loss.is_vector:
-            apply, q = curvature_map(problem, self.s.memory["hess"], self.damping), problem.q
+            apply, q = curvature_map(problem, self.s.memory["hess"], self.least), problem.q
             return 1.0, lambda p: design.sweep(p, lambda at, D: per_row(q[at], D) * apply(at, D))
         w = self.weights
         if self.rows is None:
@@ -205,11 +205,15 @@ class System:
         return share, lambda p: some.weighted_sweep(p, w)
 
     @cached_property
+    def least(self) -> float | Array:
+        """What phi'' is raised by."""
+        s = self.s
+        return least_curvature(self.problem, self.damping, s.z, s.memory["slope"])
+
+    @cached_property
     def weights(self) -> Array:
         """The diagonal of Q (phi'' + m/gamma)."""
-        problem = self.problem
-        least = self.damping / problem.loss.gamma
-        return np.asarray(problem.q * (self.s.memory["hess"] + least))
+        return np.asarray(self.problem.q * (self.s.memory["hess"] + self.least))
 
     def _narrows(self) -> bool:
         """Whether the next product is made with the float32 copy."""
@@ -334,7 +338,10 @@ class System:
         """The diagonal of H, or near it: phi'' is replaced by its mean."""
         squares = self.problem.column_norms**2
         squares = squares if self.s.x.ndim == 1 else squares[:, None]
-        level = self.s.memory.get("level", 1.0 / self.problem.loss.gamma)
+        level = self.s.memory.get("level")
+        if level is None:
+            gamma = self.problem.loss.gamma
+            level = self.problem.mean(self.s.memory["hess"]) if gamma is None else 1.0 / gamma
         diagonal = squares * level + self.l2
         return np.where(diagonal > 0.0, diagonal, 1.0)
 
@@ -463,8 +470,8 @@ def _rows_that_count(problem: Problem, s: State) -> Any:
         return None
     if s.memory["factor"] is not None or problem.constants.is_uneven:  # a row's length says nothing
         return None
-    damping = float(s.memory["damping"]) / problem.loss.gamma
-    share = problem.q * (s.memory["hess"] + damping) * problem.constants.row_norms_sq
+    least = least_curvature(problem, float(s.memory["damping"]), s.z, s.memory["slope"])
+    share = problem.q * (s.memory["hess"] + least) * problem.constants.row_norms_sq
     order = np.argsort(share)
     dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
     if problem.n - dropped > WORTH_IT * problem.n:

@@ -9,7 +9,7 @@ import numpy as np
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order import class_blocks as blocks
-from dualgap.algorithms.second_order.curvature import curvature_map
+from dualgap.algorithms.second_order.curvature import curvature_map, least_curvature
 from dualgap.limits import check, current
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -50,7 +50,9 @@ class Orthant:
     def newton_direction(self) -> tuple[Array, float, float]:
         """Line 3: d, what the model gains by it, and the products it took."""
         design, q = self.problem.design, self.problem.q
-        apply = curvature_map(self.problem, self.s.memory["hess"], self.s.memory["damping"])
+        s = self.s
+        least = least_curvature(self.problem, s.memory["damping"], s.z, s.y)
+        apply = curvature_map(self.problem, s.memory["hess"], least)
         d, r = np.zeros_like(self.slope), -self.slope
         p = self.precondition(r)
         rho = first = dot(r, p)

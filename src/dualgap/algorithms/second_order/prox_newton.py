@@ -40,7 +40,14 @@ from dualgap.algorithms.contract import Algorithm, Start
 from dualgap.algorithms.primal_dual.batch import first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.second_order import class_blocks as blocks
-from dualgap.algorithms.second_order.curvature import curvature, mean_curvature, next_damping
+from dualgap.algorithms.second_order.curvature import (
+    curvature,
+    first_point,
+    first_share,
+    least_curvature,
+    mean_curvature,
+    next_damping,
+)
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.algorithms.second_order.newton_system import AT_ONCE
 from dualgap.algorithms.second_order.orthant import Orthant
@@ -67,13 +74,14 @@ class ProxNewton(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
-        x = problem.zeros() if x0 is None else x0
+        x = first_point(problem) if x0 is None else x0
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace
         s = first_state(self, problem, x, None, Lam=Lam, Delta=0.0)
         hess = curvature(problem, s.z, s.y)
         level = mean_curvature(problem, hess)
-        memory = {"hess": hess, "damping": 0.0, "level": level, "spent": 0.0, "blocks": None,
+        damping = first_share(problem, 0.0, x0)
+        memory = {"hess": hess, "damping": damping, "level": level, "spent": 0.0, "blocks": None,
                   "bound": 1.0, "idle": 0, "pause": 0,
                   "whole": False, "blocked": 0.0}  # fmt: skip
         return Start(replace(s, memory=memory))
@@ -85,7 +93,8 @@ class ProxNewton(Algorithm):
         memory = dict(s.memory)
         price = blocks.price(problem)
         if memory["spent"] >= price or (memory["blocks"] is None and price <= AT_ONCE):
-            made = blocks.class_blocks(problem, memory["hess"], memory["damping"])
+            least = least_curvature(problem, memory["damping"], s.z, s.y)
+            made = blocks.class_blocks(problem, memory["hess"], least)
             memory["blocks"], memory["spent"] = made, 0.0
         before = s = replace(s, memory=memory)
         if memory["blocks"] is not None and memory["idle"] == 0:
@@ -117,7 +126,8 @@ class ProxNewton(Algorithm):
 def _whole_step(problem: Problem, s: State) -> State:
     """Line 6; back to the others where no t will do."""
     g, memory = problem.regularizer, dict(s.memory)
-    H = blocks.whole_hessian(problem, memory["hess"], memory["damping"])
+    least = least_curvature(problem, memory["damping"], s.z, s.y)
+    H = blocks.whole_hessian(problem, memory["hess"], least)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
     goal = blocks.EXACT * largest_gain(H.diagonal(), u, start, l1, l2)

@@ -31,6 +31,7 @@ from dualgap.algorithms.contract import Algorithm, Start
 from dualgap.algorithms.primal_dual.batch import EPS, conjugate_at
 from dualgap.algorithms.primal_dual.randomised import require_kernel
 from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.second_order.curvature import first_point, first_share
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import Restricted, cut
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
@@ -81,9 +82,10 @@ class WorkingSet(Algorithm):
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, zt=z, u=nothing,
             steps=self.steps(problem, 0.0, 0.0), Lam=1.0, Delta=0.0, primal=np.inf, dual=-np.inf,
         )  # fmt: skip
+        first = first_share(problem, FLOOR, x0) if problem.loss.gamma is None else FLOOR
         set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0,
                 "whole": None}  # fmt: skip
-        return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
+        return Start(_at(problem, replace(blank, memory={**set_, "floor": first}), x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """The working set, less what no longer matters, and its Gram matrix."""
@@ -133,8 +135,11 @@ def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
 
 
 def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
-    """x = 0, with the best intercept where that is the mean of b; and z."""
+    """x = 0, with the best intercept where it is the mean of b or starts matter; and z."""
     x, z = problem.zeros(), problem.predict_zero()
+    if problem.loss.gamma is None and problem.fit_intercept:
+        x = first_point(problem)
+        return x, problem.predict(x)
     if not (problem.free_intercept_only and problem.loss.is_quadratic):
         return x, z
     mean = problem.mean(problem.b - z)

@@ -62,7 +62,7 @@ class Curvature(Rule):
         here = place(problem, s.x, s.z)
         dx, dz = s.x - s.memory["x_then"], s.z - s.memory["z_then"]
         moved = dot(dx, dx)
-        smoothness = s.Lam / problem.loss.gamma
+        smoothness = s.Lam / problem.loss.known_gamma
         if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
             return min(2.0 * s.Delta, max(smoothness, s.Delta)), here
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
