@@ -13,6 +13,7 @@ import numpy as np
 from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
+from dualgap.algorithms.needs import refuse
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.preconditioners import Change, Moved, Preconditioner, asked, beside
@@ -94,6 +95,8 @@ class Beginning:
 
     def _choose(self) -> None:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
+        if algorithm != "auto":
+            refuse(as_algorithm(algorithm, problem)[0], problem)
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":
@@ -105,6 +108,7 @@ class Beginning:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
                 chosen = conditioner.suit(problem, chosen)
+        refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
         if self.random_state is not None and isinstance(chosen, Randomised):
             chosen = with_options(chosen, seed=given.seed(self.random_state))

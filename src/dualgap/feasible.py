@@ -324,9 +324,7 @@ def _room(problem: Problem, y: Array) -> Array:
     return np.minimum(y - low, high - y)
 
 
-def _by_ends(
-    problem: Problem, z: Array, y: Array, moving: Mask, move: Array
-) -> float | None:
+def _by_ends(problem: Problem, z: Array, y: Array, moving: Mask, move: Array) -> float | None:
     """What the terms of the gap, which are convex in y_i, gain at most; None out of the domain.
 
     For a loss that says nothing of phi*'': one end of the interval has the largest value.

@@ -29,9 +29,7 @@ def null_model(problem: Problem) -> tuple[float | Array, float]:
         return _null_model(problem, *_distinct_rows(problem))
 
 
-def _null_model(
-    problem: Problem, b: Array, q: Array, offset: Array
-) -> tuple[float | Array, float]:
+def _null_model(problem: Problem, b: Array, q: Array, offset: Array) -> tuple[float | Array, float]:
     loss = problem.loss
     known = loss.null_point(b, q, offset)
     if known is not None:

@@ -1,4 +1,4 @@
-"""Proofs that no minimiser exists: a ray that nothing penalises, along which the loss falls for ever.
+"""Proofs that no minimiser exists: the loss falls for ever along a ray that nothing penalises.
 
 It separates the classes (logistic, multinomial), or lowers the predictions of rows whose count is 0
 and leaves all others where they are (Poisson). `Loss.margins` says which rays are such.
@@ -98,7 +98,7 @@ def has_direction(problem: Problem) -> bool:
     size = np.where(size > 0.0, size, 1.0)
     found = linprog(
         -(M / size).sum(axis=0), A_ub=-(M / size), b_ub=np.zeros(len(M)), bounds=(-1.0, 1.0),
-        A_eq=still / size if len(still) else None, b_eq=np.zeros(len(still)) if len(still) else None,
+        A_eq=still / size, b_eq=np.zeros(len(still)),
     )  # fmt: skip
     if found.x is None or found.fun is None or not found.fun < -1e-9:
         return False

@@ -15,7 +15,7 @@ import numpy as np
 from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import ScaledDesign
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.problem import Problem
 
 
@@ -49,12 +49,13 @@ class Scaling(Change):
 
 @dataclass(frozen=True)
 class Diagonal(Preconditioner):
-    """Column scaling, for every loss and regulariser."""
+    """Column scaling, for every loss with a gamma and every regulariser."""
 
     name: ClassVar[str] = "diagonal"
 
     def check(self, problem: Problem) -> None:
-        """It fits every problem."""
+        """It fits every loss with a gamma."""
+        require_gamma(self.name, problem)
 
     def begin(self, problem: Problem) -> Change:
         """Scale by the diagonal of the largest Hessian."""

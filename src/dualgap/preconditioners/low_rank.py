@@ -29,7 +29,7 @@ from dualgap.designs import RotatedDesign
 from dualgap.designs.contract import block_rows
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
 from dualgap.problem import Problem
 
@@ -115,7 +115,8 @@ class LowRank(Preconditioner):
         return min(self.rank + OVERSAMPLING, problem.n, problem.d)
 
     def check(self, problem: Problem) -> None:
-        """No l1, l2 everywhere or nowhere, and within the budget."""
+        """A gamma, no l1, l2 everywhere or nowhere, and within the budget."""
+        require_gamma(self.name, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition='low-rank' mixes the coordinates, and l1={problem.l1:g} needs them "

@@ -34,7 +34,7 @@ from dualgap.algorithms import Algorithm, with_options
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -163,8 +163,15 @@ class Whitener(Preconditioner):
     def bytes(self, problem: Problem) -> float:
         """What it needs."""
 
+    @property
+    def rests_on_gamma(self) -> bool:
+        """Whether h is looked at."""
+        return True
+
     def check(self, problem: Problem) -> None:
-        """No l1, and within the budget."""
+        """A gamma, no l1, and within the budget."""
+        if self.rests_on_gamma:
+            require_gamma(self.name, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition={self.name!r} mixes the coordinates, and l1={problem.l1:g} needs "
@@ -179,7 +186,7 @@ class Whitener(Preconditioner):
             )
 
     def begin(self, problem: Problem) -> Change:
-        """Whiten with the largest curvature that phi can have (where it has none, it is not used)."""
+        """Whiten with the largest curvature that phi can have; without gamma nobody looks at it."""
         return self.change(problem, np.full(problem.n, 1.0 / (problem.loss.gamma or 1.0)), None)
 
     def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:

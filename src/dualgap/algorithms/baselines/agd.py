@@ -19,6 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
 from dualgap.algorithms.primal_dual.schedules import Steps
@@ -44,6 +45,7 @@ class AGD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "agd"
+    requires: ClassVar[Needs] = Needs(gamma=True)
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/Lf; theta is the momentum beta; there is no dual step."""

@@ -32,6 +32,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms.baselines.svrg import Snapshots
 from dualgap.algorithms.contract import Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.randomised import sparse_lines
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
@@ -50,6 +51,7 @@ class Katyusha(Snapshots):
     """Katyusha; parameters as in `Snapshots`. In the trace tau is alpha and theta is tau1."""
 
     name: ClassVar[str] = "katyusha"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, scalar_loss=True)
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """(alpha, -, tau1) of the first outer loop."""
@@ -113,4 +115,6 @@ class Katyusha(Snapshots):
         new = super().step(problem, s)
         if not s.steps.accelerating:
             return new
-        return replace(new, steps=self.without_strong_convexity(s.Lam / problem.loss.known_gamma, new.t))
+        return replace(
+            new, steps=self.without_strong_convexity(s.Lam / problem.loss.known_gamma, new.t)
+        )

@@ -49,7 +49,6 @@ class SAGA(Randomised):
     """
 
     name: ClassVar[str] = "saga"
-    serves_vectors: ClassVar[bool] = True
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/(3 Lc); there is no dual step and no extrapolation."""

@@ -81,7 +81,6 @@ class SVRG(Snapshots):
     """Proximal SVRG with step 0.1/Lc; parameters as in `Snapshots`."""
 
     name: ClassVar[str] = "svrg"
-    serves_vectors: ClassVar[bool] = True
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""

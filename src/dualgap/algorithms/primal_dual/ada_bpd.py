@@ -18,10 +18,11 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.adaptation import Curvature, Rule, as_rule, default_start
 from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
 from dualgap.algorithms.primal_dual.batch import first_state, watch_Lam
-from dualgap.algorithms.primal_dual.bpd import bpd_step, data_strong_convexity, require_dual_prox
+from dualgap.algorithms.primal_dual.bpd import bpd_step, data_strong_convexity
 from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
 from dualgap.algorithms.primal_dual.local import is_local, localised, watch_local
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps, df_bpd_steps
@@ -74,6 +75,7 @@ class AdaBPD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "ada-bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True, dual_prox=True, instead="adf-bpd")
     dual_free: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -92,8 +94,6 @@ class AdaBPD(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration."""
-        if not self.dual_free:
-            require_dual_prox(self.name, problem.loss, "adf-bpd")
         check_start(problem, self.adapt, self.mu)
         constants = problem.constants
         Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
@@ -141,6 +141,7 @@ class ADFBPD(AdaBPD):
     local: bool = True
 
     name: ClassVar[str] = "adf-bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True)
     dual_free: ClassVar[bool] = True
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:

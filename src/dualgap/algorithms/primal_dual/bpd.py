@@ -19,6 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, bpd_steps
 from dualgap.losses import Loss
@@ -93,15 +94,6 @@ def oracle_strong_convexity(problem: Problem) -> tuple[float, list[str]]:
     return Delta, [note]
 
 
-def require_dual_prox(name: str, loss: Loss, instead: str) -> None:
-    """Refuse a loss that an algorithm cannot treat, before any work."""
-    if not loss.has_dual_prox:
-        raise ValueError(
-            f"algorithm={name!r} needs the dual prox, which loss={loss.name!r} does not have; "
-            f"use algorithm={instead!r}, which needs only the gradient of the loss."
-        )
-
-
 @dataclass(frozen=True)
 class BPD(Algorithm):
     """Algorithm 1 with a given mu (0 by default: only the regulariser's strong convexity).
@@ -118,6 +110,7 @@ class BPD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True, dual_prox=True, instead="df-bpd")
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 1's."""
@@ -131,7 +124,6 @@ class BPD(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration."""
-        require_dual_prox(self.name, problem.loss, "df-bpd")
         Delta, notes = self.Delta(problem)
         constants = problem.constants
         Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate

@@ -22,6 +22,7 @@ from dualgap import _validation as check
 from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watch_Lam, with_dual
 from dualgap.algorithms.primal_dual.bpd import NO_THEOREM, data_strong_convexity
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, df_bpd_steps, proved_factor
@@ -104,6 +105,7 @@ class DFBPD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "df-bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True)
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 3's."""

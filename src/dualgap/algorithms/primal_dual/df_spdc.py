@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.spdc import PROVED, SPDC, OptSPDC
 from dualgap.problem import Problem
@@ -26,6 +27,7 @@ class DFSPDC(SPDC):
     """Dual-free SPDC with Theorem 4's steps."""
 
     name: ClassVar[str] = "df-spdc"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
     dual_free: ClassVar[bool] = True
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
@@ -39,4 +41,5 @@ class OptDFSPDC(OptSPDC):
     """Dual-free SPDC with mu computed from the data and steps of 1/R under the monitor."""
 
     name: ClassVar[str] = "opt-df-spdc"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
     dual_free: ClassVar[bool] = True

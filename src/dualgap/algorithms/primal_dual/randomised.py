@@ -17,6 +17,7 @@ from dualgap import _validation as check
 from dualgap._arrays import cache_lines
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.adaptation import known_curvature
 from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, with_dual
 from dualgap.algorithms.primal_dual.sampling import Rows, Sampler, make_sampler
@@ -48,8 +49,7 @@ class Randomised(Algorithm):
     seed: int = 0
     check_every: int = EPOCHS
 
-    serves_vectors: ClassVar[bool] = False
-    """Whether there is a kernel for losses of several predictions per row."""
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -76,7 +76,6 @@ class Randomised(Algorithm):
 
     def sampler(self, problem: Problem) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
-        require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
         named = self.sampling is None or isinstance(self.sampling, str)
         key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed)
@@ -91,20 +90,6 @@ class Randomised(Algorithm):
             return math.inf
         passes = 1.0 + math.sqrt(s.Lam / (problem.n * problem.loss.known_gamma * m))
         return passes / self.passes_per_step
-
-
-def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:
-    """Refuse a loss that the compiled kernels do not know, before any work."""
-    if problem.loss.is_vector and not serves_vectors:
-        raise ValueError(
-            f"algorithm={name!r} has no kernel for loss={problem.loss.name!r}; use 'adf-spdc', "
-            "'df-spdc', 'opt-df-spdc', 'saga' or 'svrg', or a batch algorithm such as 'adf-bpd'."
-        )
-    if problem.loss.code < 0:
-        raise ValueError(
-            f"algorithm={name!r} runs compiled kernels, which do not know loss="
-            f"{problem.loss.name!r}; use a batch algorithm such as 'adf-bpd'."
-        )
 
 
 def distinct_rows(problem: Problem, sampler: Sampler) -> int:

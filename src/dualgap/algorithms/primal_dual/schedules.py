@@ -128,9 +128,10 @@ def zhang_xiao_steps(loss: Loss, R: float, n: float, least: float, lam: float) -
 
 def _randomised_steps(loss: Loss, R: float, n: float, m: float, k: float) -> tuple[float, float]:
     """(tau, sigma); without strong convexity those of m = R^2/(gamma n): sigma = k/gamma."""
-    m = m if m > 0 else R * R / (loss.known_gamma * n)
+    gamma = loss.known_gamma
+    m = m if m > 0 else R * R / (gamma * n)
     # R^2 m may leave float64, R and sqrt(m) do not.
-    return k / R * math.sqrt(loss.known_gamma / n) / math.sqrt(m), k / R * math.sqrt(n * m / loss.known_gamma)
+    return k / R * math.sqrt(gamma / n) / math.sqrt(m), k / R * math.sqrt(n * m / gamma)
 
 
 def _randomised(

@@ -38,6 +38,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.second_order.curvature import (
@@ -78,6 +79,7 @@ class Newton(Algorithm):
     tol: float = 1e-6
 
     name: ClassVar[str] = "newton"
+    requires: ClassVar[Needs] = Needs(no_l1=True)
     is_second_order: ClassVar[bool] = True
     patience: ClassVar[int] = 1
 
@@ -91,11 +93,6 @@ class Newton(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
-        if problem.regularizer.has_l1:
-            raise ValueError(
-                f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
-                "'working-set', 'ada-bpd' or 'auto'."
-            )
         x = first_point(problem) if x0 is None else x0
         # Only where D = -inf along the iterates are estimates made, which rest on Lam.
         Lam = 1.0 if repair_is_free(problem) else problem.constants.trace

@@ -67,7 +67,7 @@ class Model:
 def gains(problem: Problem, x: Array, u: Array, z: Array | None = None) -> Array:
     """(c_j + l2_j) step_j^2 for the step of each coordinate alone, c_j = |a_j|_Q^2/gamma.
 
-    Without gamma the mean of phi'' at z stands in for its bound: only the order of the gains counts.
+    Without gamma the mean of phi'' at z stands in for its bound: only their order counts.
     """
     g, norms = problem.regularizer, problem.column_norms
     c = column_curvature(problem, norms, z)

@@ -28,8 +28,8 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.batch import EPS, conjugate_at
-from dualgap.algorithms.primal_dual.randomised import require_kernel
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.second_order.curvature import first_point, first_share
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
@@ -61,6 +61,7 @@ class WorkingSet(Algorithm):
     tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
+    requires: ClassVar[Needs] = Needs(scalar_loss=True)
     is_second_order: ClassVar[bool] = True
     patience: ClassVar[int] = 1
 
@@ -74,8 +75,6 @@ class WorkingSet(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """The state before the first iteration (y0 plays no part)."""
-        if problem.loss.is_vector:
-            require_kernel(self.name, problem, serves_vectors=False)
         x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
         nothing = np.empty(0)
         blank = State(
