@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         preconditioners,
     )
     from dualgap.certificate import Certificate, certify
+    from dualgap.checks.loss import check_loss
     from dualgap.driver import solve
     from dualgap.estimators import (
         ElasticNet,
@@ -61,6 +62,7 @@ _HOMES = {
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.certificate",
+    "check_loss": "dualgap.checks.loss",
     "path": "dualgap.paths",
     "solve": "dualgap.driver",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
@@ -94,6 +96,7 @@ __all__ = [
     "adaptation",
     "algorithms",
     "certify",
+    "check_loss",
     "datasets",
     "estimators",
     "experiments",

@@ -69,17 +69,23 @@ class Loss:
     >>> @dataclass(frozen=True)
     ... class Scaled(dualgap.losses.Loss):
     ...     scale: float = 2.0
+    ...
     ...     @property
     ...     def gamma(self):
     ...         return self.scale**2
+    ...
     ...     def value(self, z, b):
     ...         return 0.5 * ((z - b) / self.scale) ** 2
+    ...
     ...     def grad(self, z, b):
     ...         return (z - b) / self.scale**2
+    ...
     ...     def hess(self, z, b):
     ...         return 0.0 * z + 1.0 / self.scale**2
+    ...
     ...     def conj(self, y, b):
     ...         return y * (b + 0.5 * self.scale**2 * y)
+    ...
     ...     def conj_grad(self, y, b):
     ...         return b + self.scale**2 * y
     >>> dualgap.check_loss(Scaled())

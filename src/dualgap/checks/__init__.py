@@ -1,0 +1,1 @@
+"""The laws that losses, regularisers and designs obey, for those of your own."""

@@ -1,0 +1,5 @@
+"""What the checks raise."""
+
+
+class LawError(ValueError):
+    """A law that a value breaks, named, with the numbers that show it."""
