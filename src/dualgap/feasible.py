@@ -226,7 +226,8 @@ class _LastStep:
         moving = (D > 0.0) & (problem.q > 0.0)
         move = self.nu * np.sqrt(D[moving] / problem.q[moving])
         loss = problem.loss
-        bend = loss.bend(y[moving], problem.b[moving], D[moving], move)
+        room = _room(problem, y)[moving]
+        bend = loss.bend(y[moving], problem.b[moving], D[moving], move, room)
         if bend is None:
             return None if loss.knows_bend else _by_ends(problem, z, y, moving, move)
         # The terms of the gap are convex in y_i with derivative phi*'(y_i) - z_i.

@@ -77,7 +77,7 @@ def has_direction(problem: Problem) -> bool:
         return False
     A = np.concatenate([block for _, block in problem.design.blocks(problem.n)])[problem.q > 0]
     b = problem.b[problem.q > 0]
-    still = np.zeros((0, A.shape[1]))
+    still = np.zeros((0, A.shape[1] * (problem.outputs or 1)))
     if problem.outputs is None:
         up, down = (problem.loss.margins(np.full(b.shape, way), b) for way in (1.0, -1.0))
         assert up is not None and down is not None

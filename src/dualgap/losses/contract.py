@@ -259,23 +259,23 @@ class Loss:
         """Whether `bend` knows phi*''."""
         return self.delta > 0.0 or self.has_quadratic_conj or self.is_self_concordant
 
-    def bend(self, y: Array, b: Array, D: Array, move: Array) -> float | None:
+    def bend(self, y: Array, b: Array, D: Array, move: Array, room: Array) -> float | None:
         """At least D_i phi*''(y'_i) for all y' within ``move`` of y; None if that is not known.
 
-        None also where y' leaves the domain. If |phi'''| <= phi'', then 1/phi*'' changes by no more
-        than y does: it keeps half of what it has where that is twice the move.
+        None also where y' leaves the domain, whose ends are ``room`` away. If |phi'''| <= phi'',
+        then 1/phi*'' changes by no more than y does: it keeps half of what it has where that is
+        twice the move.
         """
         if self.delta > 0.0:
             return float(D.max(initial=0.0)) / self.delta
         if self.has_quadratic_conj:
-            low, high = self.domain(b)
-            if (move > np.minimum(y - low, high - y)).any():
+            if (move > room).any():
                 return None
             return float(D.max(initial=0.0)) * self.known_gamma
         if not self.is_self_concordant:
             return None
         K = self.hess(self.conj_grad(y, b), b) * (1.0 - 1e-12)
-        if (2.0 * move > K).any():
+        if (2.0 * move > np.minimum(K, 2.0 * room)).any():
             return None
         return 2.0 * float(np.divide(D, K, out=np.zeros_like(D), where=D > 0.0).max(initial=0.0))
 
