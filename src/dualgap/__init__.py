@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from dualgap.api import Problem, certify, solve
     from dualgap.certificate import Certificate
-    from dualgap.checks import check_design
+    from dualgap.checks import check_design, check_loss
     from dualgap.estimators import (
         ElasticNet,
         ElasticNetCV,
@@ -64,6 +64,7 @@ _HOMES = {
     "Status": "dualgap.status",
     "certify": "dualgap.api",
     "check_design": "dualgap.checks",
+    "check_loss": "dualgap.checks",
     "path": "dualgap.paths",
     "solve": "dualgap.api",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
@@ -100,6 +101,7 @@ __all__ = [
     "algorithms",
     "certify",
     "check_design",
+    "check_loss",
     "checks",
     "datasets",
     "designs",

@@ -38,10 +38,13 @@ class Problem(values.Problem):
         Kept by reference where it can be, never written to. See `dualgap.designs` for what is
         copied.
     b : array of shape (n,)
-        Targets, or labels -1/+1 (0/1) for margin losses.
+        Targets, or labels -1/+1 (0/1) for margin losses; counts >= 0 for ``"poisson"``, values > 0
+        for ``"gamma"``.
     loss : str or Loss
         ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
-        ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
+        ``"strong_logistic"``, ``"poisson"`` and ``"gamma"`` (log link; an offset is the log of the
+        exposure), or a value such as ``dualgap.losses.Huber(threshold=2.0)``, or one of your own
+        (see `dualgap.losses.Loss`).
         ``"multinomial"``: b holds classes 0, ..., K-1, each of them (see
         `dualgap.losses.Multinomial` where not), and x has shape (d, K), y, z and offset (n, K),
         the intercept (K,).

@@ -14,6 +14,7 @@ from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
 from dualgap.algorithms.contract import NO_ADVICE
+from dualgap.algorithms.needs import refuse
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
@@ -95,6 +96,8 @@ class Beginning:
 
     def _choose(self) -> None:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
+        if algorithm != "auto":
+            refuse(as_algorithm(algorithm, problem)[0], problem)
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":
@@ -106,6 +109,7 @@ class Beginning:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
                 chosen = conditioner.suit(problem, chosen)
+        refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
         if self.random_state is not None and isinstance(chosen, Randomised):
             chosen = with_options(chosen, seed=given.seed(self.random_state))

@@ -22,6 +22,7 @@ from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
+from dualgap.loss_errors import cancelled, moved, steepest
 from dualgap.losses.multinomial import own
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
@@ -144,8 +145,8 @@ def _certify_point(
     primal = phi + problem.regularizer.value(x)
     if not (np.isfinite(x).all() and math.isfinite(primal)):
         return _make(problem, primal, math.inf, "none", math.inf)
-    # P moves with z by at most |e| |phi'| + |e|^2/(2 gamma), and |phi'|^2 <= 2 phi/gamma.
-    doubt = _moved(primal, at.error, problem.loss.gamma) - primal + SUMS * primal
+    # What rounding may have done to P, in either direction.
+    doubt = moved(problem, primal, at.z, at.error) - primal + SUMS * primal
     best = _duality_gap(problem, x, at, phi, y, products)
     if best is None or _is_hidden(problem, best, primal):
         # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
@@ -170,7 +171,7 @@ def _is_hidden(problem: Problem, best: Bound, primal: float) -> bool:
 def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound:
     """P(x) itself, an upper bound on it that is."""
     error = _evaluation_error(problem, at.z, phi)
-    loss = _moved(phi, at.error + error, problem.loss.gamma)
+    loss = moved(problem, phi, at.z, at.error + error)
     if at.each is not None:  # phi is convex: an end of the interval has the largest value
         each = at.each + 4.0 * UNIT * problem.loss.rounded(at.z, problem.b)
         ends = (problem.loss.value(end, problem.b) for end in _ends(problem, at.z, each))
@@ -234,10 +235,9 @@ def _duality_gap(
 ) -> Bound | None:
     """The gap at y made feasible, with everything that rounding may hide.
 
-    h(z, y) = phi(z) + phi*(y) - y z is >= 0 and 1/gamma-smooth in z, so that |h'|^2 <= 2 h/gamma
-    and h(z + e) <= (sqrt(h(z)) + |e|/sqrt(2 gamma))^2; the same for a regulariser's term with l2 >
-    0, which is 1/l2-smooth in s. Summed up by Minkowski's inequality. So an error of z or s counts
-    by its square where the gap is small: twice nothing.
+    h(z, y) = phi(z) + phi*(y) - y z is >= 0, and an error of z counts by its square where h is
+    small (`loss_errors`): twice nothing. The same for a regulariser's term with l2 > 0, which is
+    1/l2-smooth in s: an error e makes of it at most (sqrt(term) + |e|/sqrt(2 l2))^2.
     """
     point = make_feasible(problem, at.z, y, products, phi)
     if point is None:
@@ -277,10 +277,10 @@ def bounded_terms(
     g, s, z = problem.regularizer, -point.u, at.z
     mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
     error = at.error + _evaluation_error(problem, z, phi) + point.shift
-    loss = _moved(mismatch + point.extra, error, problem.loss.gamma)
-    if not problem.loss.has_exact_gap:  # a difference of terms that are larger than itself
+    loss = moved(problem, mismatch + point.extra, z, error, point.y, point.reach)
+    if not problem.loss.has_exact_gap:
         length = float(point.length) if z.ndim == 1 else float(np.linalg.norm(point.length))
-        loss += 16.0 * UNIT * (phi + length * math.sqrt(problem.inner(z, z)))
+        loss += cancelled(problem, z, point.y, phi, length)
     parts, size = g.fenchel_gap(x, s), np.abs(x)
     penalty = bare = float(parts.sum())
     if g.has_l2:
@@ -297,12 +297,6 @@ def bounded_terms(
         bare = float(g.fenchel_gap(x, -u).sum())
         mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
     return loss, penalty, mismatch + bare
-
-
-def _moved(value: float, error: float, smooth: float) -> float:
-    """The most that a mean of h can be, error (a norm) off in z."""
-    root = math.sqrt(value) + error / math.sqrt(2.0 * smooth)
-    return root * root  # may be inf, where a power would raise
 
 
 def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
@@ -324,9 +318,10 @@ def _without_dual(problem: Problem, x: Array, at: Predicted, phi: float) -> Boun
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)
     length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
-    # An error e of z changes phi'(z) by |e|/gamma, and every sum rounds.
+    # An error e of z changes phi'(z) by phi'' |e|, and every sum rounds.
     share = sum_error(problem.design.column_terms + 16) * length
-    share += (at.error + _evaluation_error(problem, z, phi)) / loss.gamma
+    error = at.error + _evaluation_error(problem, z, phi)
+    share += error * steepest(problem, z, error) if loss.gamma is None else error / loss.gamma
     undecided = share * problem.column_norms + 16.0 * UNIT * regularizer.l2 * np.abs(x)
     if loss.delta > 0:
         # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).

@@ -20,7 +20,7 @@ import numpy as np
 
 from dualgap import simplex
 from dualgap._arrays import dot, per_row, within
-from dualgap._rounding import gamma
+from dualgap._rounding import UNIT, gamma
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
 from dualgap.problem import Problem
@@ -220,11 +220,16 @@ class _LastStep:
             return 0.0
         if y.ndim == 2:
             return simplex.cost(problem, z, y, self.nu, self.D)
+        if not math.isfinite(self.nu):
+            return None
         D = np.ones_like(y) if self.D is None else self.D
         moving = (D > 0.0) & (problem.q > 0.0)
-        bend = _bend(problem, y, D, self.nu, moving)
+        move = self.nu * np.sqrt(D[moving] / problem.q[moving])
+        loss = problem.loss
+        room = _room(problem, y)[moving]
+        bend = loss.bend(y[moving], problem.b[moving], D[moving], move, room)
         if bend is None:
-            return None
+            return None if loss.knows_bend else _by_ends(problem, z, y, moving, move)
         # The terms of the gap are convex in y_i with derivative phi*'(y_i) - z_i.
         slope = problem.loss.conj_grad(y, problem.b) - z
         steep = math.sqrt(problem.mean(np.where(moving, D * slope * slope, 0.0)))
@@ -320,23 +325,20 @@ def _room(problem: Problem, y: Array) -> Array:
     return np.minimum(y - low, high - y)
 
 
-def _bend(problem: Problem, y: Array, D: Array, nu: float, moving: Mask) -> float | None:
-    """At least D_i phi_i*'' wherever the last step leads; None where that is out of the domain."""
-    loss = problem.loss
-    if not math.isfinite(nu):
+def _by_ends(problem: Problem, z: Array, y: Array, moving: Mask, move: Array) -> float | None:
+    """What the terms of the gap, which are convex in y_i, gain at most; None out of the domain.
+
+    For a loss that says nothing of phi*'': one end of the interval has the largest value.
+    """
+    loss, b, z, y = problem.loss, problem.b[moving], z[moving], y[moving]
+    low, high = loss.domain(b)
+    ends = y - move, y + move
+    if (ends[0] < low).any() or (ends[1] > high).any():
         return None
-    D, p = D[moving], np.abs(y[moving])
-    if loss.delta > 0.0:
-        return float(D.max(initial=0.0)) / loss.delta
-    move = nu * np.sqrt(D / problem.q[moving])
-    room = _room(problem, y)[moving]
-    if loss.is_self_concordant:  # phi*'' = 1/(p (1 - p)), and both keep half of what they have
-        if (2.0 * move > room).any():
-            return None
-        return 4.0 * float((D / (p * (1.0 - p))).max(initial=0.0))
-    if (move > room).any():
-        return None
-    return float(D.max(initial=0.0)) * loss.gamma  # phi* is quadratic inside its domain
+    largest = np.maximum(*(loss.fenchel_gap(z, end, b) for end in ends))
+    more = np.maximum(largest - loss.fenchel_gap(z, y, b), 0.0)
+    terms = np.abs(loss.value(z, b)) + np.abs(loss.conj(y, b)) + np.abs(y * z)
+    return float(problem.q[moving] @ (more + 64.0 * UNIT * terms))
 
 
 def _into_domain(problem: Problem, y: Array) -> Array | None:

@@ -25,8 +25,15 @@ def null_model(problem: Problem) -> tuple[float | Array, float]:
 
     Where the minimum is not attained (one class only), c has run off and P0 is near 0.
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss may grow like an exponential
+        return _null_model(problem, *_distinct_rows(problem))
+
+
+def _null_model(problem: Problem, b: Array, q: Array, offset: Array) -> tuple[float | Array, float]:
     loss = problem.loss
-    b, q, offset = _distinct_rows(problem)
+    known = loss.null_point(b, q, offset)
+    if known is not None:
+        return known, float(q @ loss.value(offset + known, b))
     c = _guess(problem, b, q, offset)
     best = float(q @ loss.value(offset + c, b))
     for other in (1.0, -1.0) if isinstance(loss, MarginLoss) else ():  # where hinges have a kink
@@ -108,6 +115,8 @@ def _guess(problem: Problem, b: Array, q: Array, offset: Array) -> float | Array
     """The constant itself where targets are constant, so that P0 = 0 exactly."""
     if problem.loss.is_vector:
         return np.zeros(offset.shape[1])
+    if not isinstance(problem.loss, MarginLoss | RegressionLoss):
+        return _best_of_some(problem.loss, b, q, offset)
     wanted = b - offset
     if isinstance(problem.loss, MarginLoss) and (b == b[0]).all():  # far on the right side
         return float(b[0]) * (2.0 + 2.0 * float(np.abs(offset).max()))
@@ -116,6 +125,17 @@ def _guess(problem: Problem, b: Array, q: Array, offset: Array) -> float | Array
     if problem.loss.is_quadratic:
         return weighted_sum(q, wanted)
     return float(np.median(wanted))
+
+
+def _best_of_some(loss: Loss, b: Array, q: Array, offset: Array) -> float:
+    """What all rows want for themselves, or the best of 0 and what some of them want."""
+    wanted = loss.conj_grad(np.zeros_like(b), b) - offset
+    if (wanted == wanted[0]).all():
+        return float(wanted[0])
+    trials = [0.0, *np.quantile(wanted, (0.5, 0.0, 0.25, 0.75, 1.0)).tolist()]
+    values = [float(q @ loss.value(offset + c, b)) for c in trials]
+    finite = [value if math.isfinite(value) else math.inf for value in values]
+    return float(trials[int(np.argmin(finite))])
 
 
 def _distinct_rows(problem: Problem) -> tuple[Array, Array, Array]:
@@ -140,7 +160,7 @@ def _distinct_rows(problem: Problem) -> tuple[Array, Array, Array]:
 
 def _curvature(loss: Loss, z: Array, b: Array, q: Array) -> Array | float:
     """Of each intercept, kept away from 0; with K classes the diagonal, doubled, majorises."""
-    least = 1e-6 / loss.gamma
+    least = 1e-300 if loss.gamma is None else 1e-6 / loss.gamma
     if not loss.is_vector:
         return max(float(q @ loss.hess(z, b)), least)
     slope = loss.grad(z, b)

@@ -29,34 +29,12 @@ LARGEST_COEFFICIENT = 1e305
 
 
 class Problem:
-    """An empirical risk minimisation problem with linear predictions.
+    """An empirical risk minimisation problem with linear predictions, as a value.
 
     min over x (and c) of
     (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1 |x_j| + (l2/2) x_j^2)
 
-    Parameters
-    ----------
-    A : array, sparse matrix or data frame of shape (n, d)
-        Kept by reference where it can be, never written to. See `dualgap.designs` for what is
-        copied.
-    b : array of shape (n,)
-        Targets, or labels -1/+1 (0/1) for margin losses.
-    loss : str or Loss
-        ``"squared"``, ``"logistic"``, ``"smoothed_hinge"``, ``"squared_hinge"``, ``"huber"``,
-        ``"strong_logistic"``, or a value such as ``dualgap.losses.Huber(threshold=2.0)``.
-        ``"multinomial"``: b holds classes 0, ..., K-1, each of them (see
-        `dualgap.losses.Multinomial` where not), and x has shape (d, K), y, z and offset (n, K),
-        the intercept (K,).
-    l1, l2 : float
-        Strengths, >= 0; both 0 is a problem without regulariser.
-    penalty_weights : array of shape (d,), optional
-        p_j >= 0, 1 by default; 0 leaves a coordinate free.
-    fit_intercept : bool
-        Whether there is an unpenalised intercept c.
-    sample_weight : array of shape (n,), optional
-        w_i >= 0, 1 by default; W is their sum.
-    offset : array of shape (n,), optional
-        Added to the predictions.
+    `dualgap.Problem` is this value with the methods that users call; the parameters are there.
     """
 
     def __init__(
@@ -262,6 +240,17 @@ class Problem:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
         conj = self.loss.conj(y, self.b)
         return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
+
+    def smoothness(self, Lam: float, z: Array) -> float:
+        """Of the mean loss: Lam/gamma; without gamma the largest phi'' at z stands in for 1/gamma.
+
+        What stands in serves estimates that steps and looks are timed by, and nothing else.
+        """
+        gamma = self.loss.gamma
+        if gamma is not None:
+            return Lam / gamma
+        largest = float(self.loss.hess(z, self.b).max(where=self.q > 0.0, initial=0.0))
+        return Lam * largest if 0.0 < largest < np.inf else Lam
 
     @cached_property
     def primal_at_zero(self) -> float:

@@ -47,7 +47,7 @@ class _Model:
         self.slope = problem.loss.grad(z, problem.b)
         self.hess = problem.loss.hess(z, problem.b)
         if majorise:  # phi'' everywhere at its bound: where it is 0 there is no other guide
-            self.hess = np.full_like(z, 1.0 / problem.loss.gamma)
+            self.hess = np.full_like(z, problem.loss.secant(z, problem.b, self.slope))
         smooth = products.adjoint(problem, self.slope)
         self.gradient = (smooth + g.l2 * x + g.l1 * np.sign(x))[self.J]
         root = np.sqrt(problem.q * self.hess)

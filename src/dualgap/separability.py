@@ -1,4 +1,8 @@
-"""Proofs that no minimiser exists: classes separated by coefficients that nothing penalises."""
+"""Proofs that no minimiser exists: the loss falls for ever along a ray that nothing penalises.
+
+It separates the classes (logistic, multinomial), or lowers the predictions of rows whose count is 0
+and leaves all others where they are (Poisson). `Loss.margins` says which rays are such.
+"""
 
 from __future__ import annotations
 
@@ -20,37 +24,42 @@ EXACT_LIMIT = 1_000_000
 
 
 def one_class(problem: Problem) -> bool:
-    """Whether an unpenalised intercept alone separates: logistic loss, and one class only.
+    """Whether an unpenalised intercept alone is such a ray: one class only, or no count but 0.
 
     With K classes one that no row has is enough: its intercept goes to -inf.
     """
-    seen = np.unique(problem.b[problem.q > 0]).size
+    b = problem.b[problem.q > 0]
     if problem.outputs is not None:
-        return problem.fit_intercept and bool(seen < problem.outputs)
-    if not problem.loss.is_self_concordant or not problem.free_intercept_only:
+        return problem.fit_intercept and bool(np.unique(b).size < problem.outputs)
+    if not problem.free_intercept_only:
         return False
-    return bool(seen == 1)
+    both = (problem.loss.margins(np.full(b.shape, way), b) for way in (1.0, -1.0))
+    return any(margins is not None and _falls(margins) for margins in both)
+
+
+def _falls(margins: Array) -> bool:
+    return bool((margins >= 0.0).all() and (margins > 0.0).any())
 
 
 def separates(problem: Problem, x: Array, z: Array) -> bool:
     """Whether x proves that the infimum is not attained: its ray lowers P for ever.
 
-    Only for a loss that never reaches its infimum (logistic), where no penalty holds x back. What
-    the floats suggest is proved by the exact signs of the margins (of large data, by their bounds).
+    Only for a loss that need not reach its infimum, where no penalty holds x back. What the floats
+    suggest is proved by the exact signs of the margins (of large data, by their bounds).
     """
     if not problem.regularizer.free.all() or not _suggested(problem, z):
         return False
     counts = problem.q > 0
     if problem.outputs is None:
-        signs = problem.b * _signs(problem, x)
-        return bool((signs[counts] >= 0).all() and (signs[counts] > 0).any())
+        margins = problem.loss.margins(_signs(problem, x), problem.b)
+        return margins is not None and _falls(margins[counts])
     beaten = False
     for mine in np.unique(problem.b[counts]).astype(np.intp):
         rows = counts & (problem.b == mine)
         for k in range(problem.outputs):
             if k != mine:
                 signs = _signs(problem, x[:, mine], x[:, k])[rows]
-                if (signs < 0).any():
+                if not (signs >= 0).all():
                     return False
                 beaten = beaten or bool((signs > 0).any())
     return beaten
@@ -68,8 +77,14 @@ def has_direction(problem: Problem) -> bool:
         return False
     A = np.concatenate([block for _, block in problem.design.blocks(problem.n)])[problem.q > 0]
     b = problem.b[problem.q > 0]
+    still = np.zeros((0, A.shape[1] * (problem.outputs or 1)))
     if problem.outputs is None:
-        M = b[:, None] * A
+        up, down = (problem.loss.margins(np.full(b.shape, way), b) for way in (1.0, -1.0))
+        assert up is not None and down is not None
+        stays = (up < 0.0) & (down < 0.0)
+        M, still = np.where(up > 0.0, 1.0, -1.0)[~stays, None] * A[~stays], A[stays]
+        if not len(M):
+            return False
     else:
         K, rows = problem.outputs, []
         for i, mine in enumerate(b.astype(np.intp)):
@@ -82,8 +97,9 @@ def has_direction(problem: Problem) -> bool:
     size = np.abs(M).max(axis=0, initial=0.0)
     size = np.where(size > 0.0, size, 1.0)
     found = linprog(
-        -(M / size).sum(axis=0), A_ub=-(M / size), b_ub=np.zeros(len(M)), bounds=(-1.0, 1.0)
-    )
+        -(M / size).sum(axis=0), A_ub=-(M / size), b_ub=np.zeros(len(M)), bounds=(-1.0, 1.0),
+        A_eq=still / size, b_eq=np.zeros(len(still)),
+    )  # fmt: skip
     if found.x is None or found.fun is None or not found.fun < -1e-9:
         return False
     v = np.where(np.abs(found.x) > 1e-9, found.x, 0.0) / size
@@ -109,14 +125,15 @@ def _suggested(problem: Problem, z: Array) -> bool:
 
 
 def _signs(problem: Problem, x: Array, less: Array | None = None) -> Array:
-    """The sign of each a_i'x (of a_i'(x - less)), or -1 where it cannot be told."""
+    """The sign of each a_i'x (of a_i'(x - less)), or nan where it cannot be told."""
     design = problem.design
     if design.shape[0] * design.shape[1] > EXACT_LIMIT:
         value = design.matvec(x) - (0.0 if less is None else design.matvec(less))
         sizes = np.abs(x) + (0.0 if less is None else np.abs(less))
         doubt = design.absolute_product(sizes, np.zeros(problem.n))[0]
         doubt *= gamma(design.row_terms + 8)
-        return np.where(value > doubt, 1.0, np.where(doubt == 0.0, 0.0, -1.0))
+        told = np.where(np.abs(value) > doubt, np.sign(value), np.nan)
+        return np.where(doubt == 0.0, 0.0, told)
     out = np.empty(problem.n)
     for at, block in design.blocks(block_rows(8 * design.shape[1])):
         terms = _exact_terms(block, x)

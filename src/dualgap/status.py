@@ -21,8 +21,8 @@ class Status(Enum):
         "Stalled at rounding: the gap is as small as float64 can show here, though not within tol."
     )
     NO_MINIMISER = (
-        "No minimiser exists: the classes are separated by coefficients that nothing penalises; "
-        "add l2 > 0, or rows of a missing class."
+        "No minimiser exists: P falls for ever along coefficients that nothing penalises, as they "
+        "separate classes or counts of 0; add l2 > 0, or rows."
     )
     DIVERGED = "Diverged: an iterate was not finite; please report this problem."
 

@@ -23,7 +23,7 @@ from dualgap.kernels.katyusha import FEW, catch_up, tables
 from dualgap.losses import LOSSES, Huber, SmoothedHinge, StrongLogistic
 
 CLOSE = 1e-12
-SCALAR = [name for name, loss in LOSSES.items() if not loss.is_vector]
+SCALAR = [name for name, loss in LOSSES.items() if loss.code >= 0 and not loss.is_vector]
 BASELINES = {"saga": SAGA, "svrg": SVRG, "katyusha": Katyusha}
 STEPS = 4
 

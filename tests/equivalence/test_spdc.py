@@ -25,7 +25,7 @@ from dualgap.regularizers import lazy
 
 # A pass of 12 rows rounds each number a few dozen times by 1e-16, and the maps do not expand.
 CLOSE = 1e-12
-SCALAR = [name for name, loss in LOSSES.items() if not loss.is_vector]
+SCALAR = [name for name, loss in LOSSES.items() if loss.code >= 0 and not loss.is_vector]
 
 
 # ---- the transcription ----

@@ -24,6 +24,12 @@ CASES = [
     StrongLogistic(strength=3.0),
 ]
 each_loss = pytest.mark.parametrize("loss", CASES, ids=repr)
+each_smooth_loss = pytest.mark.parametrize(
+    "loss", [case for case in CASES if case.gamma is not None], ids=repr
+)
+each_steep_loss = pytest.mark.parametrize(
+    "loss", [case for case in CASES if case.gamma is None], ids=repr
+)
 each_loss_with_prox = pytest.mark.parametrize(
     "loss", [case for case in CASES if case.has_dual_prox], ids=repr
 )
@@ -36,11 +42,20 @@ PREDICTIONS = np.concatenate([np.linspace(-8.0, 8.0, 161), [-40.0, -20.0, -11.3,
 
 
 def targets(loss):
-    """Targets that the loss accepts: real ones, or else labels."""
-    try:
-        return loss.targets(np.array([-2.5, -0.3, 0.0, 1.7]), 4)
-    except ValueError:
-        return loss.targets(np.array([-1.0, 1.0]), 2)
+    """Targets that the loss accepts: real ones, counts, positive ones, or else labels."""
+    for some in ([-2.5, -0.3, 0.0, 1.7], [-1.0, 1.0], [0.0, 0.3, 1.0, 40.0], [0.1, 1.0, 7.0]):
+        try:
+            return loss.targets(np.array(some), len(some))
+        except ValueError:
+            continue
+    raise AssertionError(loss)
+
+
+def steepness(loss, z, b):
+    """A bound on phi'' near z: 1/gamma, or the loss's own."""
+    if loss.gamma is not None:
+        return np.full(np.shape(z), 1.0 / loss.gamma)
+    return loss.hess_bound(z - 0.01, z + 0.01, b)
 
 
 def predictions(loss, z=PREDICTIONS):
@@ -75,6 +90,8 @@ FORMULAS = {
     "strong_logistic": lambda loss, z, b: (
         mp.log1p(mp.exp(-b * z)) + mp.mpf(loss.strength) * z**2 / 2
     ),
+    "poisson": lambda loss, z, b: mp.exp(z) - b * z + (b * mp.log(b) - b if b else 0),
+    "gamma": lambda loss, z, b: z + b * mp.exp(-z) - (1 + mp.log(b)),
 }
 
 
@@ -112,7 +129,8 @@ def test_grad_is_the_derivative_of_value(loss):
     difference = (loss.value(z + h, b) - loss.value(z - h, b)) / (2 * h)
     # h^2 of truncation (at a kink of phi': h times the jump of phi''), eps/h of rounding.
     bend = abs(loss.hess(z + h, b) - loss.hess(z - h, b))
-    error = h * bend + 4 * h * h / loss.gamma + 4 * eps / h * (1 + loss.value(z, b))
+    steep = steepness(loss, z, b)
+    error = h * bend + 4 * h * h * steep + 4 * eps / h * (1 + loss.value(z, b))
     assert (abs(loss.grad(z, b) - difference) <= error).all()
 
 
@@ -133,8 +151,9 @@ def test_hess_is_the_derivative_of_grad(loss):
     here, curvature = loss.grad(wide, b), loss.hess(z, b)
     left, right = (here - below) / h, (above - here) / h
     # One-sided differences err by h |phi'''|/2, and by eps/h of the gradient in rounding.
-    error = h / loss.gamma + 4 * eps / h * (1 + abs(here) + abs(wide) / loss.gamma)
-    kink = abs(left - right) > 1e-3 / loss.gamma
+    steep = steepness(loss, wide, b)
+    error = h * steep + 4 * eps / h * (1 + abs(here) + abs(b) + abs(wide) * steep)
+    kink = abs(left - right) > 1e-3 * steep + error
     assert kink.mean() < 0.05
     smooth = ~kink
     assert (abs(curvature - (left + right) / 2) <= error)[smooth].all()
@@ -148,8 +167,12 @@ def test_hess_is_the_derivative_of_grad(loss):
 @pytest.mark.parametrize("size", [1e-2, 1.0, 30.0, 1e3])
 def test_total_is_the_sum_of_the_values(loss, n, size):
     rng = np.random.default_rng(n)
-    b = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    b = rng.choice(targets(loss), n)
+    if isinstance(loss, RegressionLoss):
+        b = np.where(b > 0.0, 1.0, -1.0)
     z = size * rng.standard_normal(n)
+    if loss.gamma is None:
+        z = np.clip(z, -700.0, 700.0)
     for easy in (z, b * (5.0 + abs(z))):  # losses of any size, and all of them tiny
         exact = math.fsum(loss.value(easy, b))
         grad = loss.grad(easy, b)
@@ -172,7 +195,7 @@ def test_value_grad_is_value_and_grad(loss):
 # ---- the constants ----
 
 
-@each_loss
+@each_smooth_loss
 def test_smoothness_and_strong_convexity_bound_every_secant_of_grad(loss):
     for b in targets(loss):
         z = PREDICTIONS
@@ -185,7 +208,25 @@ def test_smoothness_and_strong_convexity_bound_every_secant_of_grad(loss):
         assert secant.min() >= loss.delta - slack
 
 
-@each_loss
+@each_steep_loss
+def test_hess_bound_is_the_largest_hess_of_an_interval(loss):
+    z, b = predictions(loss)
+    for r in (0.0, 1e-9, 0.3, 4.0):
+        bound = loss.hess_bound(z - r, z + r, b)
+        seen = np.max([loss.hess(z + t * r, b) for t in np.linspace(-1, 1, 11)], axis=0)
+        assert (bound >= seen * (1 - 8 * EPS)).all()
+        assert (bound <= seen * (1 + 64 * EPS)).all()
+
+
+@each_steep_loss
+def test_steep_losses_are_self_concordant_if_they_say_so(loss):
+    assert loss.is_self_concordant
+    z, b = predictions(loss, np.linspace(-8.0, 8.0, 161))
+    for h in (1e-3, 0.1, 2.0):
+        assert (abs(np.log(loss.hess(z + h, b) / loss.hess(z, b))) <= h * (1 + 1e-9)).all()
+
+
+@each_smooth_loss
 def test_the_constants_are_attained(loss):
     # Understating the smoothness would break the theorems, overstating it would waste them.
     z, b = predictions(loss, np.linspace(-12.0, 12.0, 6001))
@@ -203,7 +244,7 @@ def test_the_constants_are_attained(loss):
 
 @each_loss
 def test_domain_holds_0_and_every_slope(loss):
-    huge = np.array([1e300, 1e150, 1e16, 800.0, 40.0])
+    huge = np.array([1e300, 1e150, 1e16, 800.0, 40.0])  # where an exponential has no end
     z, b = predictions(loss, np.concatenate([PREDICTIONS, huge, -huge]))
     low, high = loss.domain(b)
     slope = loss.grad(z, b)
@@ -227,7 +268,8 @@ def test_conj_is_the_largest_y_z_minus_phi(loss):
     low, high = np.full(y.shape, -2000.0), np.full(y.shape, 2000.0)
 
     def concave(z):
-        return y * z - loss.value(z, b)
+        with np.errstate(over="ignore"):
+            return y * z - loss.value(z, b)
 
     for _ in range(120):  # ternary search: (2/3)^120 * 4000 < 1e-17
         third = (high - low) / 3
@@ -248,7 +290,8 @@ def test_fenchel_young(loss):
         rounding = 8 * EPS * size(loss, z, y, b)
         assert (gap >= -rounding).all()
         # phi* is gamma-strongly convex.
-        assert (gap >= loss.gamma / 2 * (y - loss.grad(z, b)) ** 2 - rounding).all()
+        if loss.gamma is not None:
+            assert (gap >= loss.gamma / 2 * (y - loss.grad(z, b)) ** 2 - rounding).all()
 
 
 @each_loss
@@ -404,10 +447,25 @@ def test_other_labels_are_refused_by_name(loss, labels, named):
 
 @each_loss
 def test_targets_are_not_written_to(loss):
-    b = np.array([0.0, 1.0, 1.0])
+    b = np.array([0.0, 1.0, 1.0]) if loss.name != "gamma" else np.array([2.0, 1.0, 1.0])
+    before = b.copy()
     b.flags.writeable = False
     assert loss.targets(b, 3).shape == (3,)
-    np.testing.assert_array_equal(b, [0.0, 1.0, 1.0])
+    np.testing.assert_array_equal(b, before)
+
+
+@pytest.mark.parametrize(
+    ("name", "b", "words"),
+    [
+        ("poisson", [1.0, -2.0, 3.0], r"b\[1\] = -2 is negative.*counts, b >= 0.*Drop"),
+        ("poisson", [1.0, np.nan], r"b is not finite: b\[1\]"),
+        ("gamma", [1.0, 0.0], r"b\[1\] = 0 is not positive.*b > 0.*loss='poisson'"),
+        ("gamma", [-1.0], r"b\[0\] = -1 is not positive"),
+    ],
+)
+def test_targets_out_of_range_are_refused_by_name(name, b, words):
+    with pytest.raises(ValueError, match=words):
+        LOSSES[name]().targets(b, len(b))
 
 
 @pytest.mark.parametrize("cls", [SmoothedHinge, Huber, StrongLogistic])

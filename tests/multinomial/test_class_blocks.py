@@ -40,7 +40,7 @@ def by_definition(problem, p, damping=0.0):
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 def test_whole_by_definition(sparse, damping):
     problem, _, _, p = problem_and_point(sparse)
-    H = blocks.whole_hessian(problem, p, damping)
+    H = blocks.whole_hessian(problem, p, damping / problem.loss.gamma)
     assert H == pytest.approx(by_definition(problem, p, damping), abs=1e-13)
 
 

@@ -12,7 +12,7 @@ from dualgap import solving
 from dualgap.algorithms import RANDOMISED, SPDC
 
 MODULES = ("katyusha", "minibatch", "multinomial", "multinomial_svrg", "saga", "spdc", "svrg")
-VECTORS = [c for c in RANDOMISED if c.serves_vectors and getattr(c, "dual_free", True)]
+VECTORS = [c for c in RANDOMISED if not c.requires.scalar_loss and getattr(c, "dual_free", True)]
 
 CASES = [
     *[(c(), "logistic") for c in RANDOMISED],

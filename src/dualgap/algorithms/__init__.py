@@ -12,6 +12,7 @@ from dualgap.algorithms.baselines.saga import SAGA
 from dualgap.algorithms.baselines.sdca import SDCA
 from dualgap.algorithms.baselines.svrg import SVRG
 from dualgap.algorithms.contract import Algorithm, Start
+from dualgap.algorithms.needs import KNOWN
 from dualgap.algorithms.portfolio import choose
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.primal_dual.ada_spdc import ADFSPDC, AdaSPDC
@@ -29,6 +30,7 @@ BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
 BEYOND = (Newton, ProxNewton, SDCA, WorkingSet)
 ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED, *BEYOND)}
+KNOWN.update(ALGORITHMS)
 
 __all__ = [
     "ADFBPD",

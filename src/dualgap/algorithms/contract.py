@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from dualgap._types import Array
+from dualgap.algorithms.needs import Needs
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -61,6 +62,8 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+    requires: ClassVar[Needs] = Needs()
+    """What it needs of a problem; a run on one that lacks it is refused before any work."""
     is_second_order: ClassVar[bool] = False
     """It takes Newton steps, so that a careful one may finish what rounding holds up."""
     patience: ClassVar[int] = 10

@@ -15,12 +15,12 @@ from dualgap.state import State, replace
 
 
 def first_point(
-    name: str, problem: Problem, x0: Array | None, y0: Array | None, smoothness: float
+    name: str, problem: Problem, x0: Array | None, y0: Array | None, Lam: float
 ) -> tuple[State, Array]:
     """Points that fit together: z = A x0, y from y0 or x0 or the loss, u = A'Qy.
 
-    The second value is the v with y = phi'(v). ``name`` is that of the algorithm, and
-    ``smoothness`` is as in `with_dual`.
+    The second value is the v with y = phi'(v). ``name`` is that of the algorithm, and ``Lam`` is as
+    in `with_dual`.
     """
     loss, b = problem.loss, problem.b
     x = problem.zeros() if x0 is None else x0
@@ -38,14 +38,14 @@ def first_point(
     conj = None
     if x0 is not None and y0 is None:  # y = phi'(z)
         conj = conjugate_at(problem, z, y, s.primal - problem.regularizer.value(x))
-    return with_dual(problem, s, smoothness, conj), v
+    return with_dual(problem, s, Lam, conj), v
 
 
-def with_dual(problem: Problem, s: State, smoothness: float, conj: float | None = None) -> State:
+def with_dual(problem: Problem, s: State, Lam: float, conj: float | None = None) -> State:
     """Fill in D(y), or what stands in for it where y cannot be made feasible for free.
 
-    ``smoothness`` is a bound Lam/gamma > 0 on the curvature of the mean loss, Lam on
-    lambda_max(A'QA). The gradient mapping that stands in for D is taken with steps of its inverse.
+    ``Lam`` > 0 bounds lambda_max(A'QA), and Lam/gamma the curvature of the mean loss. The gradient
+    mapping that stands in for D is taken with steps of its inverse.
     ``conj`` is sum_i q_i (phi_i*(y_i) - y_i offset_i) if it is known already.
     """
     if repair_is_free(problem):
@@ -61,6 +61,7 @@ def with_dual(problem: Problem, s: State, smoothness: float, conj: float | None 
         linear = s.z if problem.offset is None else s.z - problem.offset
         smooth = s.primal - problem.regularizer.value(s.x)
         mismatch = max(smooth + conj - problem.inner(s.y, linear), 0.0)
+    smoothness = problem.smoothness(Lam, s.z)
     tau = 1.0 / smoothness
     mapping = (s.x - problem.regularizer.prox(s.x - tau * s.u, tau)) / tau
     residual = dot(mapping, mapping)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dualgap import factorised
 from dualgap.algorithms.baselines.sdca import SDCA
 from dualgap.algorithms.contract import Algorithm
+from dualgap.algorithms.needs import missing
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
@@ -46,10 +47,10 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
         if loss.is_vector:
             return ProxNewton(), "the regulariser has an l1 part, and rows have several predictions"
         return WorkingSet(), "the regulariser has an l1 part"
-    ascent = not (loss.is_vector or loss.is_quadratic) and loss.code >= 0 and loss.has_dual_prox
-    if ascent and g.strong_convexity > 0.0:
+    if not loss.is_quadratic and not missing(SDCA(), problem):
         most = _condition_for_ascent(problem)
-        kappa = problem.constants.R.value**2 / (loss.gamma * g.strong_convexity) if most else 0.0
+        strength = loss.known_gamma * g.strong_convexity
+        kappa = problem.constants.R.value**2 / strength if most else 0.0
         if most and kappa <= most:
             return SDCA(), f"the condition number {kappa:.2g} is below {most:.3g}"
     return Newton(), "no l1 part, and Newton steps need no scaling"

@@ -42,7 +42,7 @@ def curved(D: Array, rows: tuple[Array, Array], least: float) -> Made:
     return per_row(q, D) * bend(hess, least, D), (), ()
 
 
-def bend(hess: Array, least: float, D: Array) -> Array:
+def bend(hess: Array, least: float | Array, D: Array) -> Array:
     """(phi'' + least) D, row by row."""
     if hess.ndim == 1:
         return np.asarray((hess + least) * D)

@@ -1,8 +1,9 @@
-"""Laws that parts of a problem obey, as checks for those that a user brings along."""
+"""The laws that losses, regularisers and designs obey, as checks for those of your own."""
 
 from __future__ import annotations
 
 from dualgap.checks.design import check_design
 from dualgap.checks.errors import LawError
+from dualgap.checks.loss import check_loss
 
-__all__ = ["LawError", "check_design"]
+__all__ = ["LawError", "check_design", "check_loss"]

@@ -1,7 +1,5 @@
-"""What a check raises."""
-
-from __future__ import annotations
+"""What the checks raise."""
 
 
-class LawError(AssertionError):
-    """A law does not hold; the sentence names it, and the values that differ."""
+class LawError(ValueError):
+    """A law that a value breaks, named, with the numbers that show it."""

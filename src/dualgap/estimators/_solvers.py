@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS, BATCH, Algorithm
+from dualgap.algorithms.needs import Needs
 from dualgap.api import Problem
 
 STAND_FOR_AUTO = (
@@ -33,18 +34,13 @@ OURS = {f"dualgap-{name}" if name in STAND_FOR_AUTO else name: name for name in 
 
 FOR_MULTINOMIAL = (
     "auto",
-    "df-bpd",
-    "adf-bpd",
-    "agd",
-    "df-spdc",
-    "opt-df-spdc",
-    "adf-spdc",
-    "saga",
-    "svrg",
-    "newton",
-    "prox-newton",
+    *(
+        name
+        for name, cls in ALGORITHMS.items()
+        if not (cls.requires.dual_prox or cls.requires.scalar_loss)
+    ),
 )
-"""What can be run on a loss without dual prox."""
+"""What can be run on a loss of several predictions a row and without dual prox."""
 
 
 class Kind(NamedTuple):
@@ -94,7 +90,8 @@ def misfit(name: str, kind: Kind) -> str | None:
             "does not fit the multinomial loss (there are more than two classes), for want of a "
             "dual prox or kernel. Only binary classification is supported by it"
         )
-    if name == "newton" and kind.l1:
+    needs = ALGORITHMS[name].requires if name in ALGORITHMS else Needs()
+    if needs.no_l1 and kind.l1:
         return "does not fit a penalty with l1, which has no second derivative"
     if name == "working-set" and not kind.penalised:
         return (
@@ -106,7 +103,7 @@ def misfit(name: str, kind: Kind) -> str | None:
             "does not fit the search for the scale, which makes many short runs, each from the "
             "points of the last: that is for Newton's and for batch methods"
         )
-    if name == "sdca" and not kind.l2_everywhere:
+    if needs.l2_everywhere and not kind.l2_everywhere:
         return (
             "needs an l2 penalty on every coefficient, and on the intercept too "
             "(fit_intercept=False leaves it out)"

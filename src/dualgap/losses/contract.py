@@ -1,14 +1,15 @@
 """What a loss is: scalar formulas of one prediction z and its target b.
 
 A loss knows nothing of rows, weights or 1/n. All methods are elementwise over arrays.
-phi is convex and >= 0, 1/gamma-smooth and delta-strongly convex (delta may be 0).
+phi is convex and >= 0, 1/gamma-smooth (gamma may be None) and delta-strongly convex (delta may be
+0).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import re
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -16,68 +17,175 @@ from dualgap import _validation as check
 from dualgap._arrays import total
 from dualgap._types import Array
 
+REQUIRED = {
+    "gamma": "every method needs it: the smoothness constant, or None where there is none",
+    "value": "every method needs phi(z)",
+    "grad": "every method needs phi'(z)",
+    "hess": "'newton', 'working-set', 'prox-newton' and the certificate need phi''(z)",
+    "conj": "the certificate needs phi*(y)",
+    "conj_grad": "the certificate and starts from a y0 need the v with phi'(v) = y",
+}
+"""What a loss must define, and who needs it."""
+ARGUMENTS = {
+    "gamma": "",
+    "value": "(z, b)",
+    "grad": "(z, b)",
+    "hess": "(z, b)",
+    "conj": "(y, b)",
+    "conj_grad": "(y, b)",
+    "hess_bound": "(low, high, b)",
+}
+
 
 @dataclass(frozen=True)
-class Loss(ABC):
-    """One loss phi(z; b), its conjugate phi*, and the constants of the theorems."""
+class Loss:
+    """One loss phi(z; b), its conjugate phi*(y; b), and the constants of the theorems.
+
+    To add a loss, derive a frozen dataclass from this one; its options are the fields, any number
+    of them. Pass a value of it as ``loss=``, after `dualgap.check_loss` has found no law broken.
+    z, y and b are arrays of one shape, and every formula is elementwise.
+
+    Required: ``gamma`` (phi is 1/gamma-smooth; None where no such number exists), ``value``,
+    ``grad``, ``hess``, ``conj``, ``conj_grad``; and ``domain`` if phi* is not finite everywhere.
+    Where gamma is None also ``hess_bound``, unless the loss is self-concordant.
+
+    Optional: ``delta`` (0), ``targets`` (finite real numbers), ``null_point`` (searched for),
+    ``prox_conj`` (without it algorithms that need the dual prox refuse the loss), ``margins``
+    (without it nobody claims that no minimiser exists), ``fenchel_gap`` (a difference of the
+    terms), ``start`` (0), ``name`` (that of the class), and the flags below. Only losses of this
+    package have a compiled form (``code``, ``parameter``); without one the randomised algorithms
+    refuse the loss.
+
+    phi is never negative: add a constant where it would be. Formulas should be right to a few
+    roundings of their result, or of what a rounding of z does to it.
+
+    Examples
+    --------
+    The squared loss of a relative error, with a scale of its own:
+
+    >>> from dataclasses import dataclass
+    >>> from typing import ClassVar
+    >>> import dualgap
+    >>> @dataclass(frozen=True)
+    ... class Scaled(dualgap.losses.Loss):
+    ...     scale: float = 2.0
+    ...
+    ...     @property
+    ...     def gamma(self):
+    ...         return self.scale**2
+    ...
+    ...     def value(self, z, b):
+    ...         return 0.5 * ((z - b) / self.scale) ** 2
+    ...
+    ...     def grad(self, z, b):
+    ...         return (z - b) / self.scale**2
+    ...
+    ...     def hess(self, z, b):
+    ...         return 0.0 * z + 1.0 / self.scale**2
+    ...
+    ...     def conj(self, y, b):
+    ...         return y * (b + 0.5 * self.scale**2 * y)
+    ...
+    ...     def conj_grad(self, y, b):
+    ...         return b + self.scale**2 * y
+    >>> dualgap.check_loss(Scaled())
+    >>> dualgap.solve([[1.0], [2.0]], [1.0, 3.0], loss=Scaled(), l2=0.1).status.converged
+    True
+    """
 
     name: ClassVar[str]
     code: ClassVar[int] = -1
     """What compiled kernels know it by (`kernels.scalar`); -1: they do not."""
-    has_dual_prox: ClassVar[bool] = True
+    has_dual_prox: ClassVar[bool] = False
+    """Whether there is a `prox_conj`; set where a class defines one."""
     prox_is_iterative: ClassVar[bool] = False
-    """The dual prox is found by iteration, not by a formula."""
+    """The dual prox is found by iteration, not by a formula (and there is a `prox_point`)."""
     is_quadratic: ClassVar[bool] = False
-    """phi'' is constant, so that the Hessian of the data term never changes."""
+    """phi is (z - b)^2/2, so that the Hessian of the data term never changes."""
     is_self_concordant: ClassVar[bool] = False
     """|phi'''| <= phi'', which the bound without regulariser rests on."""
+    has_quadratic_conj: ClassVar[bool] = False
+    """phi*'' is gamma everywhere inside the domain of phi*."""
     has_exact_gap: ClassVar[bool] = False
     """`fenchel_gap` is a product of differences, and takes none of numbers larger than itself."""
     is_vector: ClassVar[bool] = False
     """A row has `outputs` predictions: z, y and gradients have shape (n, K), values (n,)."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A name, if there is none, and whether there is a dual prox."""
+        super().__init_subclass__(**options)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        if "prox_conj" in cls.__dict__ and "has_dual_prox" not in cls.__dict__:
+            cls.has_dual_prox = True
 
     @property
     def parameter(self) -> float:
         """The option that compiled kernels need, if there is one."""
         return 0.0
 
-    @property
-    @abstractmethod
-    def gamma(self) -> float:
-        """phi is 1/gamma-smooth."""
+    # ---- required ----
 
     @property
-    @abstractmethod
-    def delta(self) -> float:
-        """phi is delta-strongly convex."""
+    def gamma(self) -> float | None:
+        """phi is 1/gamma-smooth; None: phi'' has no bound."""
+        self._lacks("gamma")
 
-    @abstractmethod
-    def targets(self, b: Any, n: int) -> Array:
-        """Check the targets and bring them to the form that the formulas use."""
-
-    @abstractmethod
     def value(self, z: Array, b: Array) -> Array:
         """phi(z)."""
+        self._lacks("value")
 
-    @abstractmethod
     def grad(self, z: Array, b: Array) -> Array:
         """phi'(z)."""
+        self._lacks("grad")
 
-    @abstractmethod
     def hess(self, z: Array, b: Array) -> Array:
         """phi''(z) (the larger of the two derivatives of phi' where it has a kink)."""
+        self._lacks("hess")
 
-    def hess_beside(self, z: Array, b: Array, grad: Array) -> Array:
-        """phi''(z) where phi'(z) is known already."""
-        return self.hess(z, b)
-
-    @abstractmethod
     def conj(self, y: Array, b: Array) -> Array:
         """phi*(y), for y in the domain."""
+        self._lacks("conj")
 
-    @abstractmethod
     def conj_grad(self, y: Array, b: Array) -> Array:
         """A v with phi'(v) = y, for y in the domain (clipped to finite values at its ends)."""
+        self._lacks("conj_grad")
+
+    def domain(self, b: Array) -> tuple[Array, Array]:
+        """The ends (low, high) of the domain of phi*; they contain 0 and every phi'(z)."""
+        everywhere = np.full(b.shape, np.inf)
+        return -everywhere, everywhere
+
+    def hess_bound(self, low: Array, high: Array, b: Array) -> Array:
+        """At least phi''(z) for every z from low to high; 1/gamma where there is a gamma.
+
+        By default for a self-concordant loss, whose phi'' grows at most e-fold for 1 of z.
+        """
+        if self.gamma is not None:
+            return np.full_like(high, 1.0 / self.gamma)
+        if self.is_self_concordant:
+            half = 0.5 * (high - low)
+            return np.asarray(self.hess(low + half, b) * np.exp(half))
+        self._lacks("hess_bound")
+
+    # ---- optional ----
+
+    @property
+    def delta(self) -> float:
+        """phi is delta-strongly convex."""
+        return 0.0
+
+    def targets(self, b: Any, n: int) -> Array:
+        """Check the targets and bring them to the form that the formulas use: finite, real."""
+        return check.vector("b", b, n, what="row of A")
+
+    def null_point(self, b: Array, q: Array, offset: Array) -> float | None:
+        """The c that minimises sum_i q_i phi(c + offset_i; b_i), if there is a formula."""
+        return None
+
+    def mean(self, z: Array) -> Array:
+        """The target that a prediction z stands for: z itself, unless there is a link."""
+        return z
 
     def prox_conj(self, v: Array, s: float, b: Array) -> Array:
         """prox_{s phi*}(v): the y = phi'(z) with s z + phi'(z) = v."""
@@ -92,25 +200,84 @@ class Loss(ABC):
         """
         raise NotImplementedError  # pragma: no cover - only where `prox_is_iterative`
 
-    def domain(self, b: Array) -> tuple[Array, Array]:
-        """The ends (low, high) of the domain of phi*; they contain 0 and every phi'(z)."""
-        everywhere = np.full(b.shape, np.inf)
-        return -everywhere, everywhere
-
-    def outputs(self, b: Array) -> int | None:
-        """Predictions per row, K; None for a loss of one."""
-        return None
-
-    def into_domain(self, y: Array, b: Array) -> Array:
-        """The y moved into the domain of phi*, row by row; what is inside stays as it is."""
-        return np.clip(y, *self.domain(b))
-
     def margins(self, z: Array, b: Array) -> Array | None:
         """What a loss that never reaches its infimum wants large; None for the other losses.
 
         phi falls for ever along a ray whose margins are >= 0 and not all 0.
         """
         return None
+
+    def start(self, b: Array) -> Array:
+        """The v that an algorithm starts from: y = phi'(v) (the paper's choices, Sec. 4.2)."""
+        return np.zeros_like(b)
+
+    def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
+        """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""
+        return np.maximum(self.value(z, b) + self.conj(y, b) - y * z, 0.0)
+
+    def rounded(self, z: Array, b: Array) -> Array | float:
+        """The size of the number that formulas make of z first: its rounding is like one of z."""
+        return 1.0 + np.abs(z)
+
+    def outputs(self, b: Array) -> int | None:
+        """Predictions per row, K; None for a loss of one."""
+        return None
+
+    # ---- what follows from the formulas; overridden where sharing work pays ----
+
+    @property
+    def known_gamma(self) -> float:
+        """gamma, for those who have asked whether there is one (`algorithms.needs`)."""
+        gamma = self.gamma
+        if gamma is None:  # pragma: no cover - whoever needs it has asked
+            raise TypeError(f"the loss {self.name!r} has no smoothness constant: gamma is None")
+        return gamma
+
+    def hess_beside(self, z: Array, b: Array, grad: Array) -> Array:
+        """phi''(z) where phi'(z) is known already."""
+        return self.hess(z, b)
+
+    def secant(self, z: Array, b: Array, grad: Array) -> Array | float:
+        """The phi'' that careful steps count on: 1/gamma, or that of the way to the minimum.
+
+        Without gamma it is |phi'(z)|/|z - v| with phi'(v) = 0, or phi''(z) where that is more: the
+        quadratic that touches phi at z then has its minimum no further away than phi has.
+        """
+        if self.gamma is not None:
+            return 1.0 / self.gamma
+        here = self.hess_beside(z, b, grad)
+        way = np.abs(z - self.conj_grad(np.zeros_like(z), b))
+        slope = np.divide(np.abs(grad), way, out=np.zeros_like(here), where=way > 0.0)
+        return np.maximum(here, slope)
+
+    def into_domain(self, y: Array, b: Array) -> Array:
+        """The y moved into the domain of phi*, row by row; what is inside stays as it is."""
+        return np.clip(y, *self.domain(b))
+
+    @property
+    def knows_bend(self) -> bool:
+        """Whether `bend` knows phi*''."""
+        return self.delta > 0.0 or self.has_quadratic_conj or self.is_self_concordant
+
+    def bend(self, y: Array, b: Array, D: Array, move: Array, room: Array) -> float | None:
+        """At least D_i phi*''(y'_i) for all y' within ``move`` of y; None if that is not known.
+
+        None also where y' leaves the domain, whose ends are ``room`` away. If |phi'''| <= phi'',
+        then 1/phi*'' changes by no more than y does: it keeps half of what it has where that is
+        twice the move.
+        """
+        if self.delta > 0.0:
+            return float(D.max(initial=0.0)) / self.delta
+        if self.has_quadratic_conj:
+            if (move > room).any():
+                return None
+            return float(D.max(initial=0.0)) * self.known_gamma
+        if not self.is_self_concordant:
+            return None
+        K = self.hess(self.conj_grad(y, b), b) * (1.0 - 1e-12)
+        if (2.0 * move > np.minimum(K, 2.0 * room)).any():
+            return None
+        return 2.0 * float(np.divide(D, K, out=np.zeros_like(D), where=D > 0.0).max(initial=0.0))
 
     def value_grad(self, z: Array, b: Array) -> tuple[Array, Array]:
         """phi(z) and phi'(z) together, where sharing work pays."""
@@ -125,25 +292,33 @@ class Loss(ABC):
         value, grad = self.value_grad(z, b)
         return total(value), grad
 
-    def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
-        """phi(z) + phi*(y) - y z >= 0, evaluated without cancellation where that can be done."""
-        return np.maximum(self.value(z, b) + self.conj(y, b) - y * z, 0.0)
+    def _lacks(self, method: str) -> NoReturn:
+        raise TypeError(lacking(type(self), [method]))
 
-    def rounded(self, z: Array, b: Array) -> Array | float:
-        """The size of the number that formulas make of z first: its rounding is like one of z."""
-        return 1.0 + np.abs(z)
 
-    @abstractmethod
-    def start(self, b: Array) -> Array:
-        """The v that an algorithm starts from: y = phi'(v) (the paper's choices, Sec. 4.2)."""
+def lacking(cls: type[Loss], names: list[str]) -> str:
+    """The sentence on what a class does not define, and who needs it."""
+    needs = {**REQUIRED, "hess_bound": "the certificate needs the largest phi'' from low to high"}
+    parts = [f"{name}{ARGUMENTS[name]} ({needs[name]})" for name in names]
+    return (
+        f"{cls.__name__} does not define {', '.join(parts)}. Define "
+        f"{'it' if len(names) == 1 else 'them'} in the class; `dualgap.losses.Loss` says what each "
+        "is."
+    )
+
+
+def check_contract(loss: Loss) -> None:
+    """Refuse a loss whose class lacks what somebody needs."""
+    cls = type(loss)
+    absent = [name for name in REQUIRED if getattr(cls, name) is getattr(Loss, name)]
+    if not absent and loss.gamma is None and not loss.is_self_concordant:
+        absent = ["hess_bound"] if cls.hess_bound is Loss.hess_bound else []
+    if absent:
+        raise TypeError(lacking(cls, absent))
 
 
 class RegressionLoss(Loss):
     """A loss of the residual z - b."""
-
-    def targets(self, b: Any, n: int) -> Array:
-        """Finite real targets."""
-        return check.vector("b", b, n, what="row of A")
 
     def rounded(self, z: Array, b: Array) -> Array:
         """The residual."""

@@ -30,6 +30,7 @@ class SmoothedHinge(MarginLoss):
     name: ClassVar[str] = "smoothed_hinge"
     code: ClassVar[int] = 2
     has_exact_gap: ClassVar[bool] = True
+    has_quadratic_conj: ClassVar[bool] = True
     delta: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
@@ -102,6 +103,7 @@ class SquaredHinge(MarginLoss):
     name: ClassVar[str] = "squared_hinge"
     code: ClassVar[int] = 3
     has_exact_gap: ClassVar[bool] = True
+    has_quadratic_conj: ClassVar[bool] = True
     gamma: ClassVar[float] = 1.0
     delta: ClassVar[float] = 0.0
 

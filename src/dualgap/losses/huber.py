@@ -29,6 +29,7 @@ class Huber(RegressionLoss):
     name: ClassVar[str] = "huber"
     code: ClassVar[int] = 4
     has_exact_gap: ClassVar[bool] = True
+    has_quadratic_conj: ClassVar[bool] = True
     gamma: ClassVar[float] = 1.0
     delta: ClassVar[float] = 0.0
 

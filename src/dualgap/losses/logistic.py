@@ -196,6 +196,13 @@ class Logistic(MarginLoss):
         """0 <= p <= 1."""
         return np.minimum(-b, 0.0), np.maximum(-b, 0.0)
 
+    def bend(self, y: Array, b: Array, D: Array, move: Array, room: Array) -> float | None:
+        """phi*'' = 1/(p (1 - p)), where both p and 1 - p keep half of what they have."""
+        if (2.0 * move > room).any():
+            return None
+        p = np.abs(y)
+        return 4.0 * float((D / (p * (1.0 - p))).max(initial=0.0))
+
     def margins(self, z: Array, b: Array) -> Array:
         """b z."""
         return b * z

@@ -19,6 +19,7 @@ class Squared(RegressionLoss):
     code: ClassVar[int] = 0
     is_quadratic: ClassVar[bool] = True
     has_exact_gap: ClassVar[bool] = True
+    has_quadratic_conj: ClassVar[bool] = True
     gamma: ClassVar[float] = 1.0
     delta: ClassVar[float] = 1.0
 

@@ -61,6 +61,16 @@ class Change(ABC):
         return inner.joined(w, c + self.shift(coefficients) if problem.fit_intercept else 0.0)
 
 
+def require_gamma(name: str, problem: Problem) -> None:
+    """Refuse a loss whose phi'' has no bound, where the new variables rest on it."""
+    if problem.loss.gamma is None:
+        raise ValueError(
+            f"precondition={name!r} rests on a bound on phi'', and loss={problem.loss.name!r} has "
+            "none (its gamma is None); leave it out: 'newton', 'working-set' and 'prox-newton' "
+            "serve without it."
+        )
+
+
 @dataclass(frozen=True)
 class Preconditioner(ABC):
     """Base of the preconditioners."""

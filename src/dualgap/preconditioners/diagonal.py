@@ -15,7 +15,7 @@ import numpy as np
 from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import ScaledDesign
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.problem import Problem
 
 
@@ -35,7 +35,7 @@ class Scaling(Change):
             ScaledDesign(problem.base, f),
             f * l1,
             f * f * l2,
-            intercept_scale=problem.loss.gamma**0.5,
+            intercept_scale=problem.loss.known_gamma**0.5,
         )
 
     def coefficients(self, problem: Problem, w: Array) -> Array:
@@ -49,16 +49,17 @@ class Scaling(Change):
 
 @dataclass(frozen=True)
 class Diagonal(Preconditioner):
-    """Column scaling, for every loss and regulariser."""
+    """Column scaling, for every loss with a gamma and every regulariser."""
 
     name: ClassVar[str] = "diagonal"
 
     def check(self, problem: Problem) -> None:
-        """It fits every problem."""
+        """It fits every loss with a gamma."""
+        require_gamma(self.name, problem)
 
     def begin(self, problem: Problem) -> Change:
         """Scale by the diagonal of the largest Hessian."""
         l2 = problem.regularizer.l2.reshape(-1)[: problem.d]
-        columns = problem.column_norms[: problem.d] / problem.loss.gamma**0.5
+        columns = problem.column_norms[: problem.d] / problem.loss.known_gamma**0.5
         s = np.hypot(columns, np.sqrt(l2))
         return Scaling(1.0 / np.where(s > 0, s, 1.0))

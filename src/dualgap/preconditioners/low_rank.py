@@ -30,7 +30,7 @@ from dualgap.designs import RotatedDesign
 from dualgap.designs.contract import block_rows
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
 from dualgap.problem import Problem
 
@@ -119,7 +119,8 @@ class LowRank(Preconditioner):
         return min(self.rank + OVERSAMPLING, problem.n, problem.d)
 
     def check(self, problem: Problem) -> None:
-        """No l1, l2 everywhere or nowhere, and within the budget."""
+        """A gamma, no l1, l2 everywhere or nowhere, and within the budget."""
+        require_gamma(self.name, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition='low-rank' mixes the coordinates, and l1={problem.l1:g} needs them "
@@ -153,7 +154,7 @@ class LowRank(Preconditioner):
 
     def begin(self, problem: Problem) -> Change:
         """Sketch A_c'Q A_c."""
-        base, l2, gamma = problem.base, problem.l2, problem.loss.gamma
+        base, l2, gamma = problem.base, problem.l2, problem.loss.known_gamma
         F = 1.0 / np.sqrt(problem.penalty_weights) if l2 > 0.0 else np.ones(problem.d)
         means = base.rmatvec(problem.q) if problem.fit_intercept else None
         U, sigma, image = self._sketch(problem, F, means)

@@ -75,6 +75,11 @@ class Rows(Whitener):
 
     name: ClassVar[str] = "rows"
 
+    @property
+    def rests_on_gamma(self) -> bool:
+        """A basis alone asks nothing of the loss."""
+        return self.whiten
+
     def bytes(self, problem: Problem) -> float:
         """A few matrices of side n."""
         return 8.0 * 6.0 * problem.n * problem.n

@@ -35,7 +35,7 @@ from dualgap.algorithms.contract import Advice
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -95,7 +95,7 @@ class Whitening(Change):
             DenseDesign(self.product(problem), ledger=problem.base.ledger),
             np.zeros(self.strengths.size),
             self.strengths,
-            intercept_scale=problem.loss.gamma**0.5,
+            intercept_scale=(problem.loss.gamma or 1.0) ** 0.5,
         )
 
     def advice(self) -> Advice:
@@ -163,8 +163,15 @@ class Whitener(Preconditioner):
     def bytes(self, problem: Problem) -> float:
         """What it needs."""
 
+    @property
+    def rests_on_gamma(self) -> bool:
+        """Whether h is looked at."""
+        return True
+
     def check(self, problem: Problem) -> None:
-        """No l1, and within the budget."""
+        """A gamma, no l1, and within the budget."""
+        if self.rests_on_gamma:
+            require_gamma(self.name, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition={self.name!r} mixes the coordinates, and l1={problem.l1:g} needs "
@@ -179,8 +186,8 @@ class Whitener(Preconditioner):
             )
 
     def begin(self, problem: Problem) -> Change:
-        """Whiten with the largest curvature that phi can have."""
-        return self.change(problem, np.full(problem.n, 1.0 / problem.loss.gamma), None)
+        """Whiten with the largest curvature that phi can have; without gamma nobody looks at it."""
+        return self.change(problem, np.full(problem.n, 1.0 / (problem.loss.gamma or 1.0)), None)
 
     def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
         """A check, and a look at the curvature, after every pass where it may whiten again."""
@@ -216,8 +223,8 @@ class Whitener(Preconditioner):
         else:
             damping *= EASE
         h = np.maximum(loss.hess(s.z, problem.b), damping * problem.mean_loss(s.z))
-        h = np.minimum(h, 1.0 / loss.gamma)
-        row_curvature = np.minimum(1.0, MARGIN * loss.gamma * h)
+        h = np.minimum(h, 1.0 / loss.known_gamma)
+        row_curvature = np.minimum(1.0, MARGIN * loss.known_gamma * h)
         local = Local(row_curvature, damping, s.primal, due, s.own.watch.rollbacks)
         return self.change(problem, h, local), s
 

@@ -19,6 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
@@ -47,6 +48,7 @@ class AGD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "agd"
+    requires: ClassVar[Needs] = Needs(gamma=True)
 
     def steps(
         self,
@@ -57,7 +59,7 @@ class AGD(PrimalDual):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """tau = 1/Lf; theta is the momentum beta; there is no dual step."""
-        Lf = Lam / problem.loss.gamma
+        Lf = Lam / problem.loss.known_gamma
         lam = problem.regularizer.strong_convexity
         s = math.sqrt(min((lam + Delta) / (Lf + lam), 1.0))
         if s == 0.0:

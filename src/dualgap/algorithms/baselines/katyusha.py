@@ -32,6 +32,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms.baselines.svrg import Snapshots
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.randomised import sparse_lines
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
@@ -59,6 +60,7 @@ class Katyusha(Snapshots):
     """Katyusha; parameters as in `Snapshots`. In the trace tau is alpha and theta is tau1."""
 
     name: ClassVar[str] = "katyusha"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, scalar_loss=True)
 
     def steps(
         self,
@@ -69,7 +71,7 @@ class Katyusha(Snapshots):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """(alpha, -, tau1) of the first outer loop."""
-        Lc = Lam / problem.loss.gamma
+        Lc = Lam / problem.loss.known_gamma
         lam = problem.regularizer.strong_convexity
         tau1 = min(math.sqrt(self.check_every * problem.n * (lam / (3.0 * Lc))), 0.5)
         if tau1 == 0.0:
@@ -133,5 +135,5 @@ class Katyusha(Snapshots):
         new = super().step(problem, s)
         if not s.own.steps.accelerating:
             return new
-        Lc = s.own.Lam / problem.loss.gamma
+        Lc = s.own.Lam / problem.loss.known_gamma
         return update(new, steps=self.without_strong_convexity(Lc, new.t))

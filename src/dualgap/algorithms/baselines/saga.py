@@ -50,7 +50,6 @@ class SAGA(Randomised):
     """
 
     name: ClassVar[str] = "saga"
-    serves_vectors: ClassVar[bool] = True
 
     def steps(
         self,
@@ -61,7 +60,7 @@ class SAGA(Randomised):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """tau = 1/(3 Lc); there is no dual step and no extrapolation."""
-        return Steps(problem.loss.gamma / (3.0 * Lam), math.nan, 0.0)
+        return Steps(problem.loss.known_gamma / (3.0 * Lam), math.nan, 0.0)
 
     def start(
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE

@@ -19,7 +19,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
-from dualgap.algorithms.primal_dual.bpd import require_dual_prox
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.family import with_dual
 from dualgap.algorithms.primal_dual.randomised import (
     REFRESH,
@@ -75,6 +75,10 @@ class SDCA(Randomised):
     tol: float = 1e-6
 
     name: ClassVar[str] = "sdca"
+    requires: ClassVar[Needs] = Needs(
+        gamma=True, dual_prox=True, compiled_loss=True, scalar_loss=True, l2_everywhere=True,
+        instead="df-spdc",
+    )  # fmt: skip
     patience: ClassVar[int] = 1
 
     def steps(
@@ -95,12 +99,6 @@ class SDCA(Randomised):
 
         With nothing known, phi'(0) would be an x of the size of 1/l2, a digit further away.
         """
-        require_dual_prox(self.name, problem.loss, "df-spdc")
-        if not problem.regularizer.strong_convexity > 0.0:
-            raise ValueError(
-                f"algorithm='sdca' needs l2 > 0 on every coordinate, which {problem!r} does not "
-                "have; use 'adf-spdc' or 'auto'."
-            )
         if x0 is None and y0 is None:
             y0 = np.zeros_like(problem.b)
         s = randomised_start(self, problem, x0, y0, Delta=0.0, dual_free=False, advice=advice)

@@ -88,7 +88,6 @@ class SVRG(Snapshots):
     """Proximal SVRG with step 0.1/Lc; parameters as in `Snapshots`."""
 
     name: ClassVar[str] = "svrg"
-    serves_vectors: ClassVar[bool] = True
 
     def steps(
         self,
@@ -99,7 +98,7 @@ class SVRG(Snapshots):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""
-        return Steps(0.1 * problem.loss.gamma / Lam, math.nan, 0.0)
+        return Steps(0.1 * problem.loss.known_gamma / Lam, math.nan, 0.0)
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Lines 2 and 3 over the stream."""

@@ -18,10 +18,11 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.adaptation import Curvature, Rule, as_rule, default_start
 from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
 from dualgap.algorithms.primal_dual.batch import watch_Lam
-from dualgap.algorithms.primal_dual.bpd import bpd_step, data_strong_convexity, require_dual_prox
+from dualgap.algorithms.primal_dual.bpd import bpd_step, data_strong_convexity
 from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
 from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, retuned
 from dualgap.algorithms.primal_dual.local import is_local, localised, watch_local
@@ -54,7 +55,7 @@ def credible(problem: Problem, s: State, Delta: float) -> float:
     The printed rules double, and may overshoot for a while; what is not a number changes nothing.
     """
     before: PrimalDualState = s.own
-    smoothness = before.Lam / problem.loss.gamma
+    smoothness = before.Lam / problem.loss.known_gamma
     if Delta != Delta:
         return before.Delta
     return min(max(Delta, 1e-12 * smoothness), 16.0 * smoothness)
@@ -79,6 +80,7 @@ class AdaBPD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "ada-bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True, dual_prox=True, instead="adf-bpd")
     dual_free: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -106,8 +108,6 @@ class AdaBPD(PrimalDual):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first iteration."""
-        if not self.dual_free:
-            require_dual_prox(self.name, problem.loss, "adf-bpd")
         check_start(problem, self.adapt, self.mu)
         constants = problem.constants
         Lam = (constants.Lam if self.schedule == "theorem" else constants.Lam_estimate).value
@@ -155,6 +155,7 @@ class ADFBPD(AdaBPD):
     local: bool = True
 
     name: ClassVar[str] = "adf-bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True)
     dual_free: ClassVar[bool] = True
 
     def steps(

@@ -14,11 +14,11 @@ from typing import ClassVar
 
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.ada_bpd import check_start, credible, first_estimate
 from dualgap.algorithms.primal_dual.adaptation import Curvature, Rule, as_rule, known_curvature
 from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
 from dualgap.algorithms.primal_dual.adaptation.rule import observed_gap
-from dualgap.algorithms.primal_dual.bpd import require_dual_prox
 from dualgap.algorithms.primal_dual.family import retuned, with_dual
 from dualgap.algorithms.primal_dual.randomised import (
     passes_and_check,
@@ -54,6 +54,9 @@ class AdaSPDC(SPDC):
     adapt: Rule = field(default_factory=lambda: Curvature(period=2))
 
     name: ClassVar[str] = "ada-spdc"
+    requires: ClassVar[Needs] = Needs(
+        gamma=True, dual_prox=True, compiled_loss=True, instead="adf-spdc"
+    )
 
     def __post_init__(self) -> None:
         """Names of options become their values."""
@@ -78,9 +81,6 @@ class AdaSPDC(SPDC):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first pass."""
-        self.require_one_prediction(problem)
-        if not self.dual_free:
-            require_dual_prox(self.name, problem.loss, "adf-spdc")
         check_start(problem, self.adapt, self.mu)
         Delta = first_estimate(problem, self.adapt, self.mu, start_estimate(problem, advice))
         s = randomised_start(
@@ -140,5 +140,6 @@ class ADFSPDC(AdaSPDC):
     """Algorithm 7."""
 
     name: ClassVar[str] = "adf-spdc"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
     dual_free: ClassVar[bool] = True
     uses_local_curvature: ClassVar[bool] = True

@@ -19,6 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
@@ -45,7 +46,7 @@ def bpd_step(problem: Problem, s: State) -> State:
     x = problem.regularizer.prox(s.x - tau * u, tau)
     z = problem.predict(x)
     if steps.accelerating:
-        steps = accelerate(steps, problem.loss.gamma)
+        steps = accelerate(steps, problem.loss.known_gamma)
         theta = steps.theta
     # Alg. 1, line 3, in the image of A
     zt = z + theta * (z - s.z)
@@ -70,15 +71,6 @@ def data_strong_convexity(loss: Loss, n: int, mu: float | None) -> float:
     return loss.delta * mu * mu / n if mu else 0.0
 
 
-def require_dual_prox(name: str, loss: Loss, instead: str) -> None:
-    """Refuse a loss that an algorithm cannot treat, before any work."""
-    if not loss.has_dual_prox:
-        raise ValueError(
-            f"algorithm={name!r} needs the dual prox, which loss={loss.name!r} does not have; "
-            f"use algorithm={instead!r}, which needs only the gradient of the loss."
-        )
-
-
 @dataclass(frozen=True)
 class BPD(PrimalDual):
     """Algorithm 1 with a given mu (0 by default: only the regulariser's strong convexity).
@@ -95,6 +87,7 @@ class BPD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True, dual_prox=True, instead="df-bpd")
 
     def steps(
         self,
@@ -117,7 +110,6 @@ class BPD(PrimalDual):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first iteration."""
-        require_dual_prox(self.name, problem.loss, "df-bpd")
         Delta, notes = self.Delta(problem)
         constants = problem.constants
         Lam = constants.Lam if self.schedule == "theorem" else constants.Lam_estimate

@@ -19,6 +19,7 @@ from typing import ClassVar
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.bpd import NO_THEOREM, data_strong_convexity
@@ -100,6 +101,7 @@ class DFBPD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "df-bpd"
+    requires: ClassVar[Needs] = Needs(gamma=True)
 
     def steps(
         self,

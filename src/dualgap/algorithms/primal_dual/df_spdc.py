@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dualgap.algorithms.contract import NO_ADVICE, Advice
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.spdc import PROVED, SPDC
 from dualgap.problem import Problem
@@ -27,6 +28,7 @@ class DFSPDC(SPDC):
     """Dual-free SPDC with Theorem 4's steps."""
 
     name: ClassVar[str] = "df-spdc"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
     dual_free: ClassVar[bool] = True
 
     def steps(

@@ -54,12 +54,12 @@ class PrimalDual(Algorithm):
     def time_scale(self, problem: Problem, s: State) -> float:
         """How many steps it takes to gain a constant factor, by the present estimate."""
         m = problem.regularizer.strong_convexity + s.own.Delta
-        return math.sqrt(s.own.Lam / (problem.loss.gamma * m)) if m > 0 else math.inf
+        return math.sqrt(s.own.Lam / (problem.loss.known_gamma * m)) if m > 0 else math.inf
 
     def estimated_gap(self, problem: Problem, s: State) -> float:
         """With the strong convexity that is thought to be there."""
         m = problem.regularizer.strong_convexity + s.own.Delta
-        return s.estimated_gap(m if m > 0 else 1e-2 * (s.own.Lam / problem.loss.gamma))
+        return s.estimated_gap(m if m > 0 else 1e-2 * (s.own.Lam / problem.loss.known_gamma))
 
     def shown(self, s: State) -> Shown:
         """The estimate, the steps and the roll-backs."""
@@ -82,7 +82,7 @@ def first_state(
     """Points that fit together: z = A x0, y from y0 or x0 or the loss, u = A'Qy, y = phi'(v)."""
     if Lam <= 0.0:  # all rows are zero: any positive number will do
         Lam = 1.0
-    s, v = points.first_point(algorithm.name, problem, x0, y0, Lam / problem.loss.gamma)
+    s, v = points.first_point(algorithm.name, problem, x0, y0, Lam)
     own = PrimalDualState(
         steps=algorithm.steps(problem, Lam, Delta, advice=advice), Lam=Lam, Delta=Delta, zt=s.z,
         v=v if dual_free else None, advice=advice,
@@ -92,7 +92,7 @@ def first_state(
 
 def with_dual(problem: Problem, s: State, conj: float | None = None) -> State:
     """`points.with_dual` for the Lam in use."""
-    return points.with_dual(problem, s, s.own.Lam / problem.loss.gamma, conj)
+    return points.with_dual(problem, s, s.own.Lam, conj)
 
 
 def retuned(algorithm: PrimalDual, problem: Problem, s: State, **changes: Any) -> State:

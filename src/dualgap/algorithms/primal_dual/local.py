@@ -40,7 +40,7 @@ def localised(algorithm: PrimalDual, problem: Problem, s: State) -> State:
     loss, own = problem.loss, s.own
     if loss.is_quadratic or loss.is_vector or not is_smooth(problem) or own.steps.accelerating:
         return s
-    share = loss.gamma * loss.hess(s.z, problem.b)  # of the bound on phi''
+    share = loss.known_gamma * loss.hess(s.z, problem.b)  # of the bound on phi''
     level = problem.mean(share)
     if not 0.0 < level <= LESS * own.level:
         return s
@@ -72,6 +72,6 @@ def watch_local(algorithm: PrimalDual, problem: Problem, old: State, s: State) -
     moved = dot(dx, dx)
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
-    seen = problem.loss.gamma * problem.inner(here - slope, dz) / moved
+    seen = problem.loss.known_gamma * problem.inner(here - slope, dz) / moved
     too_small = s.own.Lam < seen < math.inf
     return retuned(algorithm, problem, s, Lam=1.02 * seen) if too_small else s

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD
 from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
 from dualgap.algorithms.primal_dual.bpd import BPD
@@ -130,4 +131,5 @@ class OptDFSPDC(OptSPDC):
     """Dual-free SPDC with mu computed from the data and steps of 1/R under the monitor."""
 
     name: ClassVar[str] = "opt-df-spdc"
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
     dual_free: ClassVar[bool] = True

@@ -17,6 +17,7 @@ from dualgap import _validation as check
 from dualgap._arrays import cache_lines
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.adaptation import known_curvature
 from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
@@ -50,8 +51,7 @@ class Randomised(PrimalDual):
     seed: int = 0
     check_every: int = EPOCHS
 
-    serves_vectors: ClassVar[bool] = False
-    """Whether there is a kernel for losses of several predictions per row."""
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -78,7 +78,6 @@ class Randomised(PrimalDual):
 
     def sampler(self, problem: Problem, advice: Advice = NO_ADVICE) -> Sampler:
         """The sampler for this problem (kept with its constants)."""
-        require_kernel(self.name, problem, self.serves_vectors)
         kept: dict[Any, Sampler] = problem.constants.samplers
         named = self.sampling is None or isinstance(self.sampling, str)
         key = (self.sampling if named else np.asarray(self.sampling).tobytes(), self.seed, advice)
@@ -91,22 +90,8 @@ class Randomised(PrimalDual):
         m = problem.regularizer.strong_convexity + s.own.Delta
         if m <= 0.0:
             return math.inf
-        passes = 1.0 + math.sqrt(s.own.Lam / (problem.n * problem.loss.gamma * m))
+        passes = 1.0 + math.sqrt(s.own.Lam / (problem.n * problem.loss.known_gamma * m))
         return passes / self.passes_per_step
-
-
-def require_kernel(name: str, problem: Problem, serves_vectors: bool) -> None:
-    """Refuse a loss that the compiled kernels do not know, before any work."""
-    if problem.loss.is_vector and not serves_vectors:
-        raise ValueError(
-            f"algorithm={name!r} has no kernel for loss={problem.loss.name!r}; use 'adf-spdc', "
-            "'df-spdc', 'opt-df-spdc', 'saga' or 'svrg', or a batch algorithm such as 'adf-bpd'."
-        )
-    if problem.loss.code < 0:
-        raise ValueError(
-            f"algorithm={name!r} runs compiled kernels, which do not know loss="
-            f"{problem.loss.name!r}; use a batch algorithm such as 'adf-bpd'."
-        )
 
 
 def distinct_rows(problem: Problem, sampler: Sampler) -> int:
@@ -141,7 +126,7 @@ def start_estimate(problem: Problem, advice: Advice) -> float:
     """First estimate of delta mu^2/n: between lambda and the mean eigenvalue of A'QA."""
     if advice.curvature is not None:
         return known_curvature(problem, advice.curvature)
-    mean = problem.constants.trace / problem.constants.gram_side / problem.loss.gamma
+    mean = problem.constants.trace / problem.constants.gram_side / problem.loss.known_gamma
     mean = mean if mean > 0 else 1.0
     low = max(problem.regularizer.penalised_strength, 1e-6 * mean)
     return float(np.sqrt(mean * min(low, mean)))

@@ -51,14 +51,14 @@ def bpd_steps(loss: Loss, Lam: float, lam: float, Delta: float, *, theta_one: bo
     """Theorem 1's parameters for m = lam + Delta; theta = 1 is valid too and asks for no delta."""
     m = lam + Delta
     if m <= 0.0:
-        return Steps(loss.gamma / Lam, 1.0 / loss.gamma, 1.0, accelerating=True)
-    tau = math.sqrt(loss.gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
-    sigma = math.sqrt(m / loss.gamma) / math.sqrt(Lam)
+        return Steps(loss.known_gamma / Lam, 1.0 / loss.known_gamma, 1.0, accelerating=True)
+    tau = math.sqrt(loss.known_gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
+    sigma = math.sqrt(m / loss.known_gamma) / math.sqrt(Lam)
     # With delta = 0 an estimate Delta > 0 is local curvature; 1/gamma is the largest it can have,
     # and gives the most cautious prediction.
-    delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
+    delta = loss.delta if loss.delta > 0 else 1.0 / loss.known_gamma
     theta_x = (1.0 - tau * sigma * Delta / (delta + 2.0 * sigma)) / (1.0 + tau * lam)
-    rate = max(theta_x, 1.0 / (1.0 + sigma * loss.gamma / 2.0))
+    rate = max(theta_x, 1.0 / (1.0 + sigma * loss.known_gamma / 2.0))
     proved = loss.delta > 0 or Delta == 0
     return Steps(tau, sigma, rate if proved and not theta_one else 1.0, rate)
 
@@ -69,9 +69,9 @@ def df_bpd_steps(
     """Theorem 3's parameters for m = lam + Delta, steps times k."""
     m = lam + Delta
     if m <= 0.0:
-        return Steps(k * k * loss.gamma / Lam, 1.0, 1.0, accelerating=True)
-    tau = k * math.sqrt(loss.gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
-    sigma = k * math.sqrt(loss.gamma * m) / math.sqrt(Lam)
+        return Steps(k * k * loss.known_gamma / Lam, 1.0, 1.0, accelerating=True)
+    tau = k * math.sqrt(loss.known_gamma / Lam) / math.sqrt(m)  # Lam m may leave float64
+    sigma = k * math.sqrt(loss.known_gamma * m) / math.sqrt(Lam)
     theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
     rate = max(theta_x, 1.0 / (1.0 + sigma / 2.0))
     return Steps(tau, sigma, 1.0 if theta_one else rate, rate)
@@ -79,7 +79,7 @@ def df_bpd_steps(
 
 def proved_factor(loss: Loss) -> float:
     """The largest k that the inequalities in the proof of Theorem 3 allow."""
-    return math.sqrt(2.0 / (4.0 + loss.gamma * loss.delta))
+    return math.sqrt(2.0 / (4.0 + loss.known_gamma * loss.delta))
 
 
 def spdc_steps(
@@ -92,8 +92,8 @@ def spdc_steps(
     theta_y = 1 - p s/(1 + s),  s = sigma gamma/2,  p the least probability (1/n if uniform)
     """
     tau, sigma = _randomised_steps(loss, R, n, lam + Delta, k)
-    delta = loss.delta if loss.delta > 0 else 1.0 / loss.gamma
-    s = 0.5 * sigma * loss.gamma
+    delta = loss.delta if loss.delta > 0 else 1.0 / loss.known_gamma
+    s = 0.5 * sigma * loss.known_gamma
     theta_x = (1.0 - tau * sigma * Delta / (2.0 * (sigma + 4.0 * delta))) / (1.0 + tau * lam)
     proved = loss.delta > 0 or Delta == 0
     return _randomised(tau, sigma, theta_x, s, least, lam + Delta, n, proved=proved)
@@ -108,7 +108,7 @@ def df_spdc_steps(
     theta_x = (1 - tau sigma Delta/(4 + 2 sigma))/(1 + tau lam),  theta_y with s = sigma/2
     """
     tau, sigma = _randomised_steps(loss, R, n, lam + Delta, k)
-    sigma *= loss.gamma
+    sigma *= loss.known_gamma
     theta_x = (1.0 - tau * sigma * Delta / (4.0 + 2.0 * sigma)) / (1.0 + tau * lam)
     return _randomised(tau, sigma, theta_x, 0.5 * sigma, least, lam + Delta, n, proved=True)
 
@@ -121,16 +121,17 @@ def zhang_xiao_steps(loss: Loss, R: float, n: float, least: float, lam: float) -
     uniform: theta = theta_y = 1 - 1/(n + R sqrt(n/(lam gamma)))
     """
     tau, sigma = _randomised_steps(loss, R, n, lam, 0.5)
-    s = 2.0 * sigma * loss.gamma
+    s = 2.0 * sigma * loss.known_gamma
     theta = max(1.0 / (1.0 + 2.0 * tau * lam), 1.0 - least * s / (1.0 + s))
     return Steps(tau, sigma, theta, theta**n)
 
 
 def _randomised_steps(loss: Loss, R: float, n: float, m: float, k: float) -> tuple[float, float]:
     """(tau, sigma); without strong convexity those of m = R^2/(gamma n): sigma = k/gamma."""
-    m = m if m > 0 else R * R / (loss.gamma * n)
+    gamma = loss.known_gamma
+    m = m if m > 0 else R * R / (gamma * n)
     # R^2 m may leave float64, R and sqrt(m) do not.
-    return k / R * math.sqrt(loss.gamma / n) / math.sqrt(m), k / R * math.sqrt(n * m / loss.gamma)
+    return k / R * math.sqrt(gamma / n) / math.sqrt(m), k / R * math.sqrt(n * m / gamma)
 
 
 def _randomised(

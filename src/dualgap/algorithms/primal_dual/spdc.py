@@ -24,7 +24,8 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
-from dualgap.algorithms.primal_dual.bpd import data_strong_convexity, require_dual_prox
+from dualgap.algorithms.needs import Needs
+from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
 from dualgap.algorithms.primal_dual.minibatch import visit_blocks
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
@@ -147,7 +148,9 @@ class SPDC(Randomised):
     batch: int = 1
 
     name: ClassVar[str] = "spdc"
-    serves_vectors: ClassVar[bool] = True
+    requires: ClassVar[Needs] = Needs(
+        gamma=True, dual_prox=True, compiled_loss=True, instead="df-spdc"
+    )
     dual_free: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -178,13 +181,6 @@ class SPDC(Randomised):
         least, n = self.per_block(problem, advice)
         return rule(problem.loss, Lam**0.5, n, least, lam, Delta, k=k)
 
-    def require_one_prediction(self, problem: Problem) -> None:
-        """Blocks of rows are for one prediction per row; refuse others before any work."""
-        if self.batch > 1 and problem.loss.is_vector:
-            raise ValueError(
-                f"batch={self.batch} has no kernel for loss={problem.loss.name!r}; use batch=1."
-            )
-
     def per_block(self, problem: Problem, advice: Advice) -> tuple[float, float]:
         """The least probability of a row to be in a block, and the blocks of a pass."""
         least = self.batch * self.sampler(problem, advice).least
@@ -206,9 +202,6 @@ class SPDC(Randomised):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first pass."""
-        self.require_one_prediction(problem)
-        if not self.dual_free:
-            require_dual_prox(self.name, problem.loss, "df-spdc")
         Delta, notes = self.Delta(problem)
         state = randomised_start(
             self, problem, x0, y0, Delta=Delta, dual_free=self.dual_free, advice=advice

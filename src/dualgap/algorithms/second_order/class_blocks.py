@@ -51,14 +51,13 @@ def whole_price(problem: Problem) -> float:
     return 0.5 * (K + 1) * price(problem) if side <= LARGEST_WHOLE else np.inf
 
 
-def class_blocks(problem: Problem, hess: Array, damping: float) -> Array:
-    """G, of shape (K, d, d); ``hess`` is what `curvature` gives."""
-    least = damping / problem.loss.gamma
+def class_blocks(problem: Problem, hess: Array, least: float | Array) -> Array:
+    """G, of shape (K, d, d); ``hess`` is what `curvature` gives, ``least`` what it is raised by."""
     diagonals = hess[:, None] if hess.ndim == 1 else hess * (1.0 - hess)
     return np.stack([symmetric_gram(problem.design, problem.q * (w + least)) for w in diagonals.T])
 
 
-def whole_hessian(problem: Problem, hess: Array, damping: float) -> Array:
+def whole_hessian(problem: Problem, hess: Array, least: float | Array) -> Array:
     """H with its ties, of side d K, class by class."""
     n, d = problem.design.shape
     p = hess.reshape(n, -1)
@@ -68,7 +67,7 @@ def whole_hessian(problem: Problem, hess: Array, damping: float) -> Array:
         for other in range(k):
             tie = -symmetric_gram(problem.design, problem.q * p[:, k] * p[:, other])
             H[k, :, other] = H[other, :, k] = tie
-    for k, G in enumerate(class_blocks(problem, hess, damping)):
+    for k, G in enumerate(class_blocks(problem, hess, least)):
         H[k, :, k] = G
     return H.reshape(K * d, K * d)
 

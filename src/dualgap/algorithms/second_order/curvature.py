@@ -9,6 +9,8 @@ from dualgap.problem import Problem
 
 LEAST_DAMPING = 1e-8
 """Of m over the mean of phi'', where m is not 0."""
+FIRST_KNOWN = 1e-2
+"""Of m without gamma, from a point that was given."""
 MOST_RISE = 1e3
 """Of m from one system to the next."""
 
@@ -27,6 +29,29 @@ def mean_curvature(problem: Problem, hess: Array) -> float:
     return problem.mean(hess if hess.ndim == 1 else (hess * (1.0 - hess)).mean(axis=1))
 
 
+def least_curvature(problem: Problem, damping: float, z: Array, slope: Array) -> float | Array:
+    """What phi'' is raised by: m/gamma; without gamma m times the curvature of `Loss.secant`."""
+    gamma = problem.loss.gamma
+    if gamma is not None:
+        return damping / gamma
+    return damping * problem.loss.secant(z, problem.b, slope) if damping > 0.0 else 0.0
+
+
+def first_x(problem: Problem) -> Array:
+    """x = 0; without gamma, the intercept at its best, for losses that grow like an exponential."""
+    x = problem.zeros()
+    if problem.loss.gamma is not None or not problem.fit_intercept:
+        return x
+    return problem.joined(x[: problem.d], problem.null_model[0])
+
+
+def first_share(problem: Problem, kinks: float, x0: Array | None) -> float:
+    """The m to begin with: all of it where nothing is known and phi'' has no bound."""
+    if problem.loss.gamma is None:
+        return 1.0 if x0 is None else FIRST_KNOWN
+    return 0.0 if is_smooth(problem) else kinks
+
+
 def is_smooth(problem: Problem) -> bool:
     """Whether phi'' is continuous."""
     loss = problem.loss
@@ -37,7 +62,9 @@ def next_damping(
     problem: Problem, damping: float, gain: float, t: float, fallen: float, level: float
 ) -> float:
     """The share m of 1/gamma for the next system: P fell at t, where the model gains ``gain``."""
-    least = LEAST_DAMPING * max(level * problem.loss.gamma, LEAST_DAMPING)
+    gamma = problem.loss.gamma
+    share = 1.0 if gamma is None else level * gamma  # of phi'' in what it is raised by
+    least = LEAST_DAMPING * max(share, LEAST_DAMPING)
     if not gain > 0.0:  # flat: nothing to solve with
         t = 0.0
     if t < 1.0:

@@ -38,10 +38,12 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at, with_dual
-from dualgap.algorithms.second_order.base import SecondOrder, first_state
+from dualgap.algorithms.second_order.base import SecondOrder, bound_on_gram, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
+    first_share,
     is_smooth,
     mean_curvature,
     next_damping,
@@ -125,6 +127,7 @@ class Newton(SecondOrder):
     tol: float = 1e-6
 
     name: ClassVar[str] = "newton"
+    requires: ClassVar[Needs] = Needs(no_l1=True)
 
     def aiming_at(self, tol: float) -> Newton:
         """The last system is solved for this gap."""
@@ -134,18 +137,14 @@ class Newton(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
-        if problem.regularizer.has_l1:
-            raise ValueError(
-                f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
-                "'working-set', 'ada-bpd' or 'auto'."
-            )
         s = first_state(self.name, problem, x0)
+        hess, gamma = curvature(problem, s.z, s.y), problem.loss.gamma
         own = NewtonState(
             gradient=_gradient(problem, s.x, s.u),
             slope=s.y,
-            hess=curvature(problem, s.z, s.y),
-            mean_hess=1.0 / problem.loss.gamma,
-            damping=0.0 if is_smooth(problem) else FIRST_DAMPING,
+            hess=hess,
+            mean_hess=problem.mean(hess) if gamma is None else 1.0 / gamma,
+            damping=first_share(problem, FIRST_DAMPING, x0),
         )
         return Start(replace(s, own=own))
 
@@ -192,14 +191,14 @@ def _move(problem: Problem, s: State, system: System) -> State:
             damping=damping, last_gain=system.gain,
         ),
     )  # fmt: skip
-    smooth = primal - problem.regularizer.value(x)
-    new = with_dual(problem, new, s.smoothness, conjugate_at(problem, z, slope, smooth))
+    smooth, Lam = primal - problem.regularizer.value(x), bound_on_gram(problem)
+    new = with_dual(problem, new, Lam, conjugate_at(problem, z, slope, smooth))
     if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
-        y = own.slope + bend(own.hess, system.damping / problem.loss.gamma, Ad)
+        y: Array = own.slope + bend(own.hess, system.least, Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
             other = replace(new, y=y, u=-system.l2 * x - system.left)
-            other = with_dual(problem, other, s.smoothness)
+            other = with_dual(problem, other, Lam)
             new = other if other.merit < new.merit else new
     return new
 
@@ -214,7 +213,7 @@ def _move_exactly(problem: Problem, s: State, system: System) -> State:
         s, t=s.t + 1, x=x, z=z, y=y, u=u, primal=problem.primal(x, z),
         own=replace(s.own, drifted=system.solved),
     )  # fmt: skip
-    return with_dual(problem, new, s.smoothness)
+    return with_dual(problem, new, bound_on_gram(problem))
 
 
 def _anew(problem: Problem, s: State) -> State:

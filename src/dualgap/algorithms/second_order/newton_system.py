@@ -18,6 +18,7 @@ import numpy as np
 from dualgap import factorised
 from dualgap._arrays import dot
 from dualgap._types import Array, Mask
+from dualgap.algorithms.second_order.curvature import least_curvature
 from dualgap.algorithms.tasks import curved
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.tasks import product_pair, weigh
@@ -244,7 +245,7 @@ class System:
         """The share of the rows in H, and the map p -> A p, A'Q phi'' A p."""
         problem, design = self.problem, self.problem.design
         if problem.loss.is_vector:
-            rows, least = (self.own.hess, problem.q), self.damping / problem.loss.gamma
+            rows, least = (self.own.hess, problem.q), self.least
             return 1.0, lambda p: product_pair(design, rows, p, curved, least)
         w = self.weights
         if self.rows is None:
@@ -255,11 +256,14 @@ class System:
         return share, lambda p: product_pair(some, (w,), p, weigh)
 
     @cached_property
+    def least(self) -> float | Array:
+        """What phi'' is raised by."""
+        return least_curvature(self.problem, self.damping, self.s.z, self.own.slope)
+
+    @cached_property
     def weights(self) -> Array:
         """The diagonal of Q (phi'' + m/gamma)."""
-        problem = self.problem
-        least = self.damping / problem.loss.gamma
-        return np.asarray(problem.q * (self.own.hess + least))
+        return np.asarray(self.problem.q * (self.own.hess + self.least))
 
     def _narrows(self) -> bool:
         """Whether the next product is made with the float32 copy."""
@@ -523,8 +527,8 @@ def _rows_that_count(problem: Problem, s: State) -> Mask | None:
         return None
     if own.factor is not None or problem.constants.is_uneven:  # a row's length says nothing
         return None
-    damping = own.damping / problem.loss.gamma
-    share = problem.q * (own.hess + damping) * problem.constants.row_norms_sq
+    least = least_curvature(problem, own.damping, s.z, own.slope)
+    share = problem.q * (own.hess + least) * problem.constants.row_norms_sq
     order = np.argsort(share)
     dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
     if problem.n - dropped > WORTH_IT * problem.n:

@@ -10,6 +10,7 @@ import numpy as np
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order import class_blocks as blocks
+from dualgap.algorithms.second_order.curvature import least_curvature
 from dualgap.algorithms.tasks import curved
 from dualgap.designs.tasks import product_pair
 from dualgap.limits import check, current
@@ -55,8 +56,11 @@ class Orthant:
 
     def newton_direction(self) -> tuple[Array, float, float]:
         """Line 3: d, what the model gains by it, and the products it took."""
-        design, rows = self.problem.design, (self.own.hess, self.problem.q)
-        least = self.own.damping / self.problem.loss.gamma
+        s, design, hess = self.s, self.problem.design, self.own.hess
+        least = least_curvature(self.problem, self.own.damping, s.z, s.y)
+        if hess.ndim == 1:  # may be another for each row
+            hess, least = hess + least, 0.0
+        rows = (hess, self.problem.q)
         d, r = np.zeros_like(self.slope), -self.slope
         p = self.precondition(r)
         rho = first = dot(r, p)

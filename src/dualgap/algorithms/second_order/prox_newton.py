@@ -39,8 +39,14 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.points import with_dual
 from dualgap.algorithms.second_order import class_blocks as blocks
-from dualgap.algorithms.second_order.base import SecondOrder, first_state
-from dualgap.algorithms.second_order.curvature import curvature, mean_curvature, next_damping
+from dualgap.algorithms.second_order.base import SecondOrder, bound_on_gram, first_state
+from dualgap.algorithms.second_order.curvature import (
+    curvature,
+    first_share,
+    least_curvature,
+    mean_curvature,
+    next_damping,
+)
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.algorithms.second_order.newton_system import AT_ONCE
 from dualgap.algorithms.second_order.orthant import Orthant
@@ -106,7 +112,10 @@ class ProxNewton(SecondOrder):
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
         s = first_state(self.name, problem, x0)
         hess = curvature(problem, s.z, s.y)
-        return Start(replace(s, own=ProxNewtonState(hess, mean_curvature(problem, hess))))
+        own = ProxNewtonState(
+            hess, mean_curvature(problem, hess), damping=first_share(problem, 0.0, x0)
+        )
+        return Start(replace(s, own=own))
 
     def step(self, problem: Problem, s: State) -> State:
         """Lines 1 to 5, or 6."""
@@ -115,7 +124,8 @@ class ProxNewton(SecondOrder):
             return _whole_step(problem, s)
         price = blocks.price(problem)
         if own.products >= price or (own.blocks is None and price <= AT_ONCE):
-            made = blocks.class_blocks(problem, own.hess, own.damping)
+            least = least_curvature(problem, own.damping, s.z, s.y)
+            made = blocks.class_blocks(problem, own.hess, least)
             own = replace(own, blocks=made, products=0.0)
             s = replace(s, own=own)
         before = s
@@ -152,7 +162,8 @@ class ProxNewton(SecondOrder):
 def _whole_step(problem: Problem, s: State) -> State:
     """Line 6; back to the others where no t will do."""
     g, own = problem.regularizer, s.own
-    H = blocks.whole_hessian(problem, own.hess, own.damping)
+    least = least_curvature(problem, own.damping, s.z, s.y)
+    H = blocks.whole_hessian(problem, own.hess, least)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
     goal = blocks.EXACT * largest_gain(H.diagonal(), u, start, l1, l2)
@@ -196,7 +207,7 @@ def _moved(
         s, t=s.t + 1, passes=s.passes + passes, x=x, z=z, y=y, u=problem.adjoint(y),
         primal=primal, own=replace(own, hess=hess, mean_hess=level, damping=damping),
     )  # fmt: skip
-    return with_dual(problem, new, s.smoothness)
+    return with_dual(problem, new, bound_on_gram(problem))
 
 
 def _class_by_class(problem: Problem, s: State) -> State:

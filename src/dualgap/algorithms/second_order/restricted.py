@@ -11,6 +11,7 @@ import numpy as np
 from dualgap._arrays import within
 from dualgap._types import Array, Places
 from dualgap.algorithms.second_order.column_gradients import finish
+from dualgap.algorithms.second_order.curvature import least_curvature
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
@@ -68,10 +69,13 @@ class Model:
     """The matrix itself."""
 
 
-def gains(problem: Problem, x: Array, u: Array) -> Array:
-    """(c_j + l2_j) step_j^2 for the step of each coordinate alone, c_j = |a_j|_Q^2/gamma."""
-    g = problem.regularizer
-    c = problem.column_norms**2 / problem.loss.gamma
+def gains(problem: Problem, x: Array, u: Array, z: Array | None = None) -> Array:
+    """(c_j + l2_j) step_j^2 for the step of each coordinate alone, c_j = |a_j|_Q^2/gamma.
+
+    Without gamma the mean of phi'' at z stands in for its bound: only their order counts.
+    """
+    g, norms = problem.regularizer, problem.column_norms
+    c = column_curvature(problem, norms, z)
     curvature = c + g.l2
     v = c * x - u
     v -= within(v, g.l1)
@@ -79,6 +83,13 @@ def gains(problem: Problem, x: Array, u: Array) -> Array:
     step = new - x
     # A column of zeros lowers P by l1 |x|, with no curvature to measure a step by.
     return np.where(curvature > 0, curvature * step * step, g.l1 * np.abs(step))
+
+
+def column_curvature(problem: Problem, norms: Array, z: Array | None) -> Array:
+    """Norms^2/gamma, or norms^2 times the mean of phi'' at z."""
+    if z is None or problem.loss.gamma is not None:
+        return np.asarray(norms**2 / problem.loss.known_gamma)
+    return np.asarray(norms**2 * problem.mean(problem.loss.hess(z, problem.b)))
 
 
 def working_set(problem: Problem, x: Array, gain: Array, before: Places, first: int) -> Places:
@@ -112,7 +123,7 @@ class Restricted:
         """Share of what its coordinates gain now that may be left, for the gap asked for."""
         self.own: WorkingSetState = s.own
         own, u = self.own, self.own.gradient
-        gain = gains(problem, s.x, u)
+        gain = gains(problem, s.x, u, s.z)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
         self.at = at = working_set(problem, s.x, gain, own.coordinates, FIRST)
@@ -158,8 +169,7 @@ class Restricted:
                 break
 
     def _curvature(self) -> Array:
-        norms = self.problem.column_norms[self.at]
-        return np.asarray(norms * norms / self.problem.loss.gamma)
+        return column_curvature(self.problem, self.problem.column_norms[self.at], self.z)
 
     def _own_gain(self, h: Array) -> float:
         """The largest (h_j + l2_j) step_j^2 on the set."""
@@ -176,7 +186,7 @@ class Restricted:
             w = problem.q
         else:
             hess = loss.hess_beside(self.z, problem.b, self.y)
-            w = problem.q * np.maximum(hess, self.floor / loss.gamma)
+            w = problem.q * np.maximum(hess, least_curvature(problem, self.floor, self.z, self.y))
         start = self._own_gain(self._curvature())
         if start > WORTH_KEEPING**2 * self.last_gain:
             self.stale = True

@@ -29,9 +29,10 @@ import numpy as np
 
 from dualgap._types import Array, Places
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
-from dualgap.algorithms.primal_dual.randomised import require_kernel
 from dualgap.algorithms.second_order.base import SecondOrder
+from dualgap.algorithms.second_order.curvature import first_share, first_x
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
@@ -92,6 +93,7 @@ class WorkingSet(SecondOrder):
     tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
+    requires: ClassVar[Needs] = Needs(scalar_loss=True)
 
     def aiming_at(self, tol: float) -> WorkingSet:
         """The gap to reach."""
@@ -101,8 +103,6 @@ class WorkingSet(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first iteration (y0 plays no part)."""
-        if problem.loss.is_vector:
-            require_kernel(self.name, problem, serves_vectors=False)
         x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
         nothing = np.empty(0)  # what `_at` fills in
         own = WorkingSetState(nothing, nothing, np.flatnonzero(problem.regularizer.l1 == 0))
@@ -110,6 +110,8 @@ class WorkingSet(SecondOrder):
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, u=nothing, primal=np.inf,
             dual=-np.inf, own=own,
         )  # fmt: skip
+        if problem.loss.gamma is None:
+            blank = replace(blank, own=replace(own, floor=first_share(problem, FLOOR, x0)))
         return Start(_at(problem, blank, x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
@@ -167,8 +169,11 @@ def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
 
 
 def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
-    """x = 0, with the best intercept where that is the mean of b; and z."""
+    """x = 0, with the best intercept where it is the mean of b or starts matter; and z."""
     x, z = problem.zeros(), problem.predict_zero()
+    if problem.loss.gamma is None and problem.fit_intercept:
+        x = first_x(problem)
+        return x, problem.predict(x)
     if not (problem.free_intercept_only and problem.loss.is_quadratic):
         return x, z
     mean = problem.mean(problem.b - z)

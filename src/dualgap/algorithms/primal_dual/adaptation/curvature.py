@@ -75,7 +75,7 @@ class Curvature(Rule):
         here, Delta = place(problem, s), float(s.own.Delta)
         dx, dz = s.x - then.x, s.z - then.z
         moved = dot(dx, dx)
-        smoothness = s.own.Lam / problem.loss.gamma
+        smoothness = s.own.Lam / problem.loss.known_gamma
         if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
             return min(2.0 * Delta, max(smoothness, Delta)), here
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature

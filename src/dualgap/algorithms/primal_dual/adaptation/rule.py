@@ -27,7 +27,7 @@ def default_start(problem: Problem, Lam: float, advice: Advice = NO_ADVICE) -> f
     """
     if advice.curvature is not None:
         return known_curvature(problem, advice.curvature)
-    smoothness = (Lam if Lam > 0 else 1.0) / problem.loss.gamma
+    smoothness = (Lam if Lam > 0 else 1.0) / problem.loss.known_gamma
     low = max(problem.regularizer.penalised_strength, 1e-6 * smoothness)
     return math.sqrt(smoothness) * math.sqrt(min(low, smoothness))
 

@@ -1,0 +1,139 @@
+"""What an algorithm needs of a problem, declared by its class, and sentences on what is missing.
+
+This is the only place that refuses: the run asks it before any work, ``"auto"`` asks it before it
+chooses, the estimators before they fit, and the table in the documentation is made of it
+(`algorithms.table`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dualgap.algorithms.contract import Algorithm
+    from dualgap.problem import Problem
+
+
+KNOWN: dict[str, type[Algorithm]] = {}
+"""The algorithms that sentences recommend, by name; `dualgap.algorithms` enters them."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an algorithm needs; nothing by default.
+
+    Parameters
+    ----------
+    gamma : bool
+        A loss whose phi'' has a bound 1/gamma, which the steps rest on.
+    dual_prox : bool
+        A loss with a `prox_conj`.
+    compiled_loss : bool
+        A loss that the compiled kernels know.
+    scalar_loss : bool
+        A loss of one prediction a row.
+    no_l1 : bool
+        A regulariser without an l1 part.
+    l2_everywhere : bool
+        l2 > 0 on every coordinate, so that there is no free intercept.
+    instead : str
+        The algorithm that is the same but for the dual prox, where there is one.
+    """
+
+    gamma: bool = False
+    dual_prox: bool = False
+    compiled_loss: bool = False
+    scalar_loss: bool = False
+    no_l1: bool = False
+    l2_everywhere: bool = False
+    instead: str = ""
+
+
+def missing(algorithm: Algorithm, problem: Problem) -> list[str]:
+    """Sentences on what the algorithm needs and the problem lacks; none if it can be run.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        A value, with its options.
+    problem : Problem
+    """
+    lacks = _Lacks(algorithm, problem)
+    sentences = [getattr(lacks, name)() for name in _absent(algorithm.requires, problem)]
+    loss = problem.loss
+    batch = getattr(algorithm, "batch", 1)
+    if batch > 1 and loss.is_vector:
+        sentences.append(f"batch={batch} has no kernel for loss={loss.name!r}; use batch=1.")
+    return sentences
+
+
+def refuse(algorithm: Algorithm, problem: Problem) -> None:
+    """Raise the first of the sentences, if there is one."""
+    for sentence in missing(algorithm, problem):
+        raise ValueError(sentence)
+
+
+def serving(problem: Problem, first: tuple[str, ...] = ()) -> list[str]:
+    """Names of the algorithms that lack nothing here; those of ``first`` first."""
+    order = [*first, *(name for name in KNOWN if name not in first)]
+    return [name for name in order if not _absent(KNOWN[name].requires, problem)]
+
+
+def _absent(needs: Needs, problem: Problem) -> list[str]:
+    """Fields of the needs that the problem does not meet."""
+    loss, g = problem.loss, problem.regularizer
+    absent = {
+        "gamma": loss.gamma is None,
+        "dual_prox": not loss.has_dual_prox,
+        "scalar_loss": loss.is_vector,
+        "compiled_loss": loss.code < 0,
+        "no_l1": g.has_l1,
+        "l2_everywhere": not g.strong_convexity > 0.0,
+    }
+    return [name for name, is_absent in absent.items() if is_absent and getattr(needs, name)]
+
+
+class _Lacks:
+    """The sentences, each with algorithms that serve."""
+
+    def __init__(self, algorithm: Algorithm, problem: Problem) -> None:
+        self.algorithm, self.problem = algorithm, problem
+        self.who, self.loss = f"algorithm={algorithm.name!r}", f"loss={problem.loss.name!r}"
+
+    def _use(self, *first: str) -> str:
+        some = [repr(name) for name in serving(self.problem, first)[:3]]
+        return f"use {', '.join(some)} or 'auto'"
+
+    def gamma(self) -> str:
+        use = self._use("newton", "working-set", "prox-newton")
+        return (
+            f"{self.who} takes steps that rest on a bound on phi'', and {self.loss} has none (its "
+            f"gamma is None); {use}, which search along a line."
+        )
+
+    def dual_prox(self) -> str:
+        instead = self.algorithm.requires.instead
+        use = self._use("adf-bpd", "newton", "working-set", "prox-newton") + "."
+        if instead in serving(self.problem):
+            use = f"use algorithm={instead!r}, which needs only the gradient of the loss."
+        return f"{self.who} needs the dual prox, which {self.loss} does not have; {use}"
+
+    def scalar_loss(self) -> str:
+        use = self._use("adf-spdc", "adf-bpd", "newton", "prox-newton")
+        return f"{self.who} has no kernel for {self.loss}; {use}."
+
+    def compiled_loss(self) -> str:
+        use = self._use("adf-bpd", "newton", "working-set", "prox-newton")
+        return f"{self.who} runs compiled kernels, which do not know {self.loss}; {use}."
+
+    def no_l1(self) -> str:
+        use = self._use("working-set", "prox-newton", "ada-bpd", "adf-bpd")
+        return f"{self.who} needs a smooth regulariser, but l1={self.problem.l1:g}; {use}."
+
+    def l2_everywhere(self) -> str:
+        use = self._use("adf-spdc", "newton", "adf-bpd", "working-set")
+        return (
+            f"{self.who} needs l2 > 0 on every coordinate, which {self.problem!r} does not have; "
+            f"{use}."
+        )

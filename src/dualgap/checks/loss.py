@@ -1,0 +1,398 @@
+"""The laws of a loss, run on a value of your own: `check_loss`.
+
+Each law is an inequality between numbers that the methods give, at some predictions z, targets b
+and dual points y; its slack is what differences and rounding explain. A law that holds here may
+fail elsewhere: this finds mistakes, it proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dualgap._types import Array, Mask
+from dualgap.checks.errors import LawError
+from dualgap.losses.contract import Loss, check_contract
+
+EPS = float(np.finfo(float).eps)
+STEP = EPS ** (1 / 3)
+"""Of central differences, relative to 1 + |z|."""
+SLACK = 1e-6
+"""Of what is compared, relative to the sizes that meet in it."""
+KINDS = (
+    np.array([-2.5, -0.3, 0.0, 1.7, 30.0]),
+    np.array([0.0, 0.4, 1.0, 3.0, 40.0]),
+    np.array([0.05, 0.4, 1.0, 3.0, 40.0]),
+    np.array([-1.0, 1.0]),
+)
+"""Targets to try: any numbers, counts, positive numbers, labels."""
+SOME = np.concatenate([np.linspace(-8.0, 8.0, 65), [-40.0, -20.3, 20.3, 40.0]])
+NEAR = np.array([-3.1, -1.0, -0.2, -1e-3, 0.0, 1e-3, 0.2, 1.0, 3.1])
+"""Predictions, from 0 and from where the loss of a row is least."""
+SHARES = (0.0, 0.3, 0.7, 1.0)
+
+
+def check_loss(loss: Loss, targets: Any = None) -> None:
+    """Find a law that a loss breaks.
+
+    The laws: grad is the derivative of value, and hess of grad; phi is convex and >= 0; the domain
+    holds 0 and every phi'(z); phi + phi* >= y z, with equality at y = phi'(z); conj_grad inverts
+    grad; phi'' <= 1/gamma (or hess_bound, where gamma is None) and >= delta; the dual prox, if
+    there is one, solves its equation; the flags, if they are set, are true.
+
+    Parameters
+    ----------
+    loss : Loss
+        A value of a class that derives from `dualgap.losses.Loss`.
+    targets : array, optional
+        Targets b that the loss takes; without them some numbers, counts or labels are tried.
+
+    Raises
+    ------
+    LawError
+        If a law is broken: the message names it and gives the numbers.
+    TypeError
+        If the loss lacks a method: the message says which, and who needs it.
+
+    Examples
+    --------
+    >>> import dualgap
+    >>> dualgap.check_loss(dualgap.losses.Huber(threshold=2.0))
+    """
+    if not isinstance(loss, Loss):
+        raise TypeError(
+            f"loss must be a value of a class that derives from dualgap.losses.Loss, got {loss!r}."
+        )
+    if loss.is_vector:
+        raise TypeError(f"check_loss is for losses of one prediction a row, got {loss!r}.")
+    check_contract(loss)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        _Laws(loss, targets).run()
+
+
+class _Laws:
+    def __init__(self, loss: Loss, targets: Any) -> None:
+        self.loss = loss
+        b = _targets(loss, targets)
+        middle = loss.conj_grad(np.zeros_like(b), b)
+        rows = [np.concatenate((SOME, m + NEAR if abs(m) < 100.0 else NEAR)) for m in middle]
+        z = np.concatenate(rows)
+        b = np.repeat(b, [row.size for row in rows])
+        finite = np.isfinite(loss.value(z, b)) & np.isfinite(loss.grad(z, b))
+        self.z, self.b = z[finite], b[finite]
+        if not self.z.size:
+            raise LawError(f"{loss!r}: value and grad are finite at no z between -40 and 40.")
+        self.value = np.asarray(loss.value(self.z, self.b))
+        self.grad = np.asarray(loss.grad(self.z, self.b))
+        self.hess = np.asarray(loss.hess(self.z, self.b))
+        # What may be rounded on the way to phi(z): terms like b z, which cancel.
+        self.size = 1.0 + np.abs(self.value) + np.abs(self.grad * self.z)
+        self.size += np.abs(self.b) * (1.0 + np.abs(self.z) + np.abs(np.log(np.abs(self.b) + 1.0)))
+
+    def run(self) -> None:
+        """All laws, those first that others rest on."""
+        self._shapes()
+        self._derivatives()
+        self._signs()
+        self._domain()
+        self._conjugate()
+        self._constants()
+        for s in (0.1, 1.0, 7.0) if self.loss.has_dual_prox else ():
+            self._prox(s)
+        self._flags()
+
+    def _fail(
+        self, broken: Mask, law: str, numbers: Callable[[int], str], b: Array | None = None
+    ) -> None:
+        if broken.any():
+            i = int(np.flatnonzero(broken)[0])
+            target = (self.b if b is None else b)[i]
+            raise LawError(f"{self.loss!r} breaks a law: {law}. With b = {target:g}: {numbers(i)}.")
+
+    # ---- value, grad, hess ----
+
+    def _shapes(self) -> None:
+        for name in ("value", "grad", "hess"):
+            shape = getattr(self, name).shape
+            if shape != self.z.shape:
+                raise LawError(
+                    f"{self.loss!r} breaks a law: {name} has the shape of z. It has {shape}, z "
+                    f"has {self.z.shape}."
+                )
+
+    def _derivatives(self) -> None:
+        loss, z, b = self.loss, self.z, self.b
+        h = STEP * (1.0 + np.abs(z))
+        wide, narrow = ((loss.value(z + t, b) - loss.value(z - t, b)) / (2 * t) for t in (2 * h, h))
+        error = 4.0 * np.abs(wide - narrow) + 8.0 * EPS * self.size / h
+        error += SLACK * (1.0 + np.abs(self.grad))
+        self._fail(
+            ~(np.abs(self.grad - narrow) <= error),
+            "grad is the derivative of value",
+            lambda i: (
+                f"grad({z[i]:g}) = {self.grad[i]:.8g}, and value rises by {narrow[i]:.8g} a unit"
+            ),
+        )
+        low, here, high = (loss.grad(z + t, b) for t in (-h, 0.0, h))
+        left, right = (here - low) / h, (high - here) / h
+        # At a kink of phi' one of its two slopes will do.
+        error = 2.0 * np.abs(left - right) + 8.0 * EPS * (np.abs(here) + np.abs(b) + 1.0) / h
+        error += 1e-4 * (1.0 + np.abs(self.hess))
+        self._fail(
+            ~(np.abs(self.hess - 0.5 * (left + right)) <= error),
+            "hess is the derivative of grad",
+            lambda i: (
+                f"hess({z[i]:g}) = {self.hess[i]:.8g}, and grad has the slope "
+                f"{0.5 * (left[i] + right[i]):.8g} there"
+            ),
+        )
+
+    def _signs(self) -> None:
+        z = self.z
+        self._fail(
+            ~(self.value >= -16.0 * EPS * self.size),
+            "value is never negative",
+            lambda i: f"value({z[i]:g}) = {self.value[i]:.8g}; add a constant",
+        )
+        self._fail(
+            ~(self.hess >= 0.0),
+            "phi is convex",
+            lambda i: f"hess({z[i]:g}) = {self.hess[i]:.8g}, which must not be negative",
+        )
+
+    # ---- the conjugate ----
+
+    def _domain(self) -> None:
+        low, high = self.loss.domain(self.b)
+        self._fail(
+            ~((low <= 0.0) & (high >= 0.0)),
+            "the domain of phi* holds 0",
+            lambda i: f"domain = [{low[i]:g}, {high[i]:g}]",
+        )
+        reach = 8.0 * EPS * (1.0 + np.abs(self.grad) + np.abs(self.b))
+        self._fail(
+            ~((self.grad >= low - reach) & (self.grad <= high + reach)),
+            "the domain of phi* holds every phi'(z)",
+            lambda i: (
+                f"grad({self.z[i]:g}) = {self.grad[i]:.8g} is outside of [{low[i]:g}, {high[i]:g}]"
+            ),
+        )
+
+    def _points(self) -> tuple[Array, Array]:
+        """Dual points inside the domain, and their targets."""
+        y = np.concatenate([share * self.grad for share in SHARES])
+        b = np.tile(self.b, len(SHARES))
+        return np.clip(y, *self.loss.domain(b)), b
+
+    def _conjugate(self) -> None:
+        loss, z = self.loss, self.z
+        y = self.loss.into_domain(self.grad, self.b)
+        conj = np.asarray(loss.conj(y, self.b))
+        gap = self.value + conj - y * z
+        room = SLACK * (self.size + np.abs(conj))
+        self._fail(
+            ~(np.abs(gap) <= room),
+            "phi(z) + phi*(y) = y z where y = phi'(z) (Fenchel-Young)",
+            lambda i: (
+                f"conj({y[i]:.8g}) = {conj[i]:.8g} at the slope of z = {z[i]:g}, and it should be "
+                f"y z - value = {y[i] * z[i] - self.value[i]:.8g}"
+            ),
+        )
+        points, b = self._points()
+        conj = np.asarray(loss.conj(points, b))
+        self._fail(
+            ~np.isfinite(conj),
+            "conj is finite in the domain",
+            lambda i: f"conj({points[i]:.8g}) = {conj[i]}",
+            b,
+        )
+        order = np.random.default_rng(0).permutation(self.z.size)
+        same = np.argsort(self.b[order], kind="stable")
+        back = np.argsort(self.b, kind="stable")
+        other = np.empty_like(z)
+        other[back] = z[order][same]  # another z of the same target
+        other = np.tile(other, len(SHARES))
+        value = loss.value(other, b)
+        gap = value + conj - points * other
+        room = SLACK * (1.0 + np.abs(value) + np.abs(conj) + np.abs(points * other))
+        self._fail(
+            ~(gap >= -room),
+            "phi(z) + phi*(y) >= y z (Fenchel-Young)",
+            lambda i: (
+                f"value({other[i]:g}) + conj({points[i]:.8g}) = {value[i] + conj[i]:.8g} is less "
+                f"than y z = {points[i] * other[i]:.8g}"
+            ),
+            b,
+        )
+        self._inverse(points, b)
+        self._gap(other, points, b, gap, room)
+
+    def _inverse(self, y: Array, b: Array) -> None:
+        loss = self.loss
+        v = np.asarray(loss.conj_grad(y, b))
+        again = loss.grad(v, b)
+        error = SLACK * (1.0 + np.abs(y)) + 16.0 * EPS * (1.0 + np.abs(v)) * loss.hess(v, b)
+        self._fail(
+            ~(np.isfinite(v) & (np.abs(again - y) <= error)),
+            "conj_grad inverts grad: phi'(v) = y",
+            lambda i: (
+                f"v = conj_grad({y[i]:.8g}) = {v[i]:.8g}, and grad(v) = {again[i]:.8g} should be y"
+            ),
+            b,
+        )
+
+    def _gap(self, z: Array, y: Array, b: Array, plain: Array, room: Array) -> None:
+        loss = self.loss
+        gap = loss.fenchel_gap(z, y, b)
+        self._fail(
+            ~((gap >= 0.0) & (np.abs(gap - plain) <= 2.0 * room)),
+            "fenchel_gap is phi(z) + phi*(y) - y z, and never negative",
+            lambda i: f"fenchel_gap({z[i]:g}, {y[i]:.8g}) = {gap[i]:.8g} and not {plain[i]:.8g}",
+            b,
+        )
+        if loss.has_exact_gap:
+            at = loss.fenchel_gap(self.z, loss.into_domain(self.grad, self.b), self.b)
+            bent = np.maximum(self.hess, 1e-30)
+            sizes = np.abs(self.grad) + np.abs(self.b) + 1.0
+            most = (64.0 * EPS) ** 2 * (bent * (1.0 + np.abs(self.z)) ** 2 + sizes**2 / bent)
+            most = np.where(self.hess > 0.0, most, 64.0 * EPS * self.size)
+            self._fail(
+                ~(at <= np.maximum(most, 1e-300)),
+                "has_exact_gap: fenchel_gap is no difference of larger numbers",
+                lambda i: f"at y = grad({self.z[i]:g}) it is {at[i]:.3g} and not 0",
+            )
+
+    # ---- the constants ----
+
+    def _constants(self) -> None:
+        loss, z, b = self.loss, self.z, self.b
+        if loss.gamma is None:
+            for r in (0.0, 1e-3, 0.5, 2.0):
+                self._hess_bound(r)
+        else:
+            gamma = float(loss.gamma)
+            if not 0.0 < gamma < np.inf:
+                raise LawError(f"{loss!r} breaks a law: gamma is positive or None. It is {gamma}.")
+            self._fail(
+                ~(self.hess <= (1.0 + SLACK) / gamma),
+                "phi is 1/gamma-smooth",
+                lambda i: (
+                    f"hess({z[i]:g}) = {self.hess[i]:.8g} is more than 1/gamma = {1 / gamma:.8g}"
+                ),
+            )
+        dz = 0.37 * (1.0 + np.abs(z))
+        secant = (loss.grad(z + dz, b) - self.grad) / dz
+        slack = SLACK * (1.0 + np.abs(secant))
+        self._fail(
+            ~(secant >= loss.delta - slack),
+            "phi is convex" if loss.delta == 0.0 else "phi is delta-strongly convex",
+            lambda i: (
+                f"grad rises by {secant[i]:.8g} a unit from z = {z[i]:g} on, less than delta = "
+                f"{loss.delta:g}"
+            ),
+        )
+        if loss.gamma is not None:
+            most = 1.0 / float(loss.gamma)
+            self._fail(
+                ~(secant <= most + slack),
+                "phi is 1/gamma-smooth",
+                lambda i: (
+                    f"grad rises by {secant[i]:.8g} a unit from z = {z[i]:g} on, more than "
+                    f"1/gamma = {most:.8g}"
+                ),
+            )
+
+    def _hess_bound(self, r: float) -> None:
+        loss, z, b = self.loss, self.z, self.b
+        bound = loss.hess_bound(z - r, z + r, b)
+        seen = np.max([loss.hess(z + t * r, b) for t in np.linspace(-1.0, 1.0, 9)], axis=0)
+        self._fail(
+            ~(bound >= seen * (1.0 - 1e-9)),
+            "hess_bound is at least phi'' everywhere from low to high",
+            lambda i: (
+                f"hess_bound({z[i] - r:g}, {z[i] + r:g}) = {bound[i]:.8g}, and hess reaches "
+                f"{seen[i]:.8g} there"
+            ),
+        )
+
+    # ---- the dual prox and the flags ----
+
+    def _prox(self, s: float) -> None:
+        loss, b = self.loss, self.b
+        v = np.clip(self.z, -8.0, 8.0)
+        y = np.asarray(loss.prox_conj(v, s, b))
+        point = (v - y) / s
+        wanted = loss.grad(point, b)
+        error = SLACK * (1.0 + np.abs(v) + np.abs(b)) * (1.0 + loss.hess(point, b) / s)
+        self._fail(
+            ~(np.abs(y - wanted) <= error),
+            "prox_conj solves y = phi'((v - y)/s)",
+            lambda i: (
+                f"prox_conj({v[i]:g}, s={s:g}) = {y[i]:.8g}, and phi'((v - y)/s) = {wanted[i]:.8g}"
+            ),
+        )
+
+    def _flags(self) -> None:
+        loss, z, b = self.loss, self.z, self.b
+        if loss.is_quadratic:
+            square = 0.5 * (z - b) ** 2
+            self._fail(
+                ~(np.abs(self.value - square) <= SLACK * (1.0 + square)),
+                "is_quadratic: phi(z) = (z - b)^2/2",
+                lambda i: f"value({z[i]:g}) = {self.value[i]:.8g} and not {square[i]:.8g}",
+            )
+        if loss.is_self_concordant:
+            step = 1e-2
+            ratio = loss.hess(z + step, b) / self.hess
+            sensible = np.isfinite(ratio) & (self.hess > 1e-250)
+            self._fail(
+                sensible & ~(np.abs(np.log(ratio)) <= step * (1.0 + 1e-4)),
+                "is_self_concordant: |phi'''| <= phi''",
+                lambda i: f"from z = {z[i]:g} to {z[i] + step:g} hess grows {ratio[i]:.6g}-fold",
+            )
+        if loss.has_quadratic_conj:
+            y = self.loss.into_domain(self.grad, b)
+            rise = loss.conj_grad(y, b) - loss.conj_grad(0.5 * y, b)
+            wanted = 0.5 * loss.known_gamma * y
+            self._fail(
+                ~(np.abs(rise - wanted) <= SLACK * (1.0 + np.abs(wanted) + np.abs(b))),
+                "has_quadratic_conj: phi*'' = gamma in the domain",
+                lambda i: (
+                    f"conj_grad rises by {rise[i]:.8g} and not by {wanted[i]:.8g} from y = "
+                    f"{0.5 * y[i]:.8g} to {y[i]:.8g}"
+                ),
+            )
+        for way in (1.0, -1.0):
+            margins = loss.margins(np.full_like(z, way), b)
+            if margins is not None:
+                self._margins(way, margins)
+
+    def _margins(self, way: float, margins: Array) -> None:
+        z = self.z
+        later = self.loss.value(z + 5.0 * way, self.b)
+        rises = later > self.value * (1.0 + SLACK) + SLACK * self.size
+        self._fail(
+            (margins >= 0.0) & rises,
+            "phi falls for ever where margins are >= 0",
+            lambda i: (
+                f"the margin of {way:+g} is >= 0, and value({z[i]:g}) = {self.value[i]:.6g} rises "
+                f"to value({z[i] + 5 * way:g}) = {later[i]:.6g}"
+            ),
+        )
+
+
+def _targets(loss: Loss, targets: Any) -> Array:
+    """Targets that the loss takes, in its own form."""
+    if targets is not None:
+        return np.unique(loss.targets(targets, np.size(targets)))
+    refused = None
+    for kind in KINDS:
+        try:
+            return np.unique(loss.targets(kind, kind.size))
+        except ValueError as error:
+            refused = error
+    raise ValueError(
+        f"check_loss knows no targets that {loss!r} takes; give some, targets=... ({refused})"
+    )

@@ -1,0 +1,90 @@
+"""What an error of z can do to the loss's part of a gap, h(z) = phi(z) + phi*(y) - y z.
+
+h is >= 0. Where phi is 1/gamma-smooth, so is h in z: |h'|^2 <= 2 h/gamma, and
+
+    h(z + e) <= (sqrt(h(z)) + |e|/sqrt(2 gamma))^2,   summed up by Minkowski's inequality.
+
+Without a gamma phi'' is bounded by H_i between z_i - r_i and z_i + r_i, where |e_i| <= r_i: of an
+error of which only |e|_Q <= E is known no entry is larger than r_i = E/sqrt(q_i). Then
+
+    h(z + e) <= h(z) + |phi'(z) - y| |e| + H e^2/2,
+
+summed up by the inequality of Cauchy and Schwarz. Both are true bounds, the one as the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dualgap._rounding import UNIT
+from dualgap._types import Array
+from dualgap.problem import Problem
+
+SAFE = 1.0 + 1e-12
+"""For the roundings of the bounds themselves."""
+
+
+def moved(
+    problem: Problem,
+    value: float,
+    z: Array,
+    error: float,
+    y: Array | None = None,
+    reach: float = 0.0,
+) -> float:
+    """The most that sum_i q_i h_i can be at predictions that are |e|_Q <= error from z.
+
+    Parameters
+    ----------
+    problem : Problem
+    value : float
+        sum_i q_i h_i at z.
+    z : array
+    error : float
+        A bound on |e|_Q.
+    y : array, optional
+        The dual point of h; 0 if not given, so that h is phi less its infimum.
+    reach : float
+        h is meant at a dual point that is as far as this from y, in |.|_Q.
+    """
+    gamma = problem.loss.gamma
+    if gamma is not None:
+        root = math.sqrt(value) + error / math.sqrt(2.0 * gamma)
+        return root * root  # may be inf, where a power would raise
+    if error == 0.0:
+        return value
+    slope = problem.loss.grad(z, problem.b)
+    if y is not None:
+        slope = slope - y
+    largest = steepest(problem, z, error)
+    # phi'(z) is rounded, too: like an error of z, which `error` has in it already.
+    size = SAFE * math.sqrt(problem.inner(slope, slope)) + reach + largest * error
+    return (value + size * error + 0.5 * largest * error * error) * SAFE
+
+
+def steepest(problem: Problem, z: Array, error: float) -> float:
+    """At least phi'' on the way to any prediction that is |e|_Q <= error from z."""
+    gamma = problem.loss.gamma
+    if gamma is not None:
+        return 1.0 / gamma
+    counts = problem.q > 0.0
+    b, z = problem.b[counts], z[counts]
+    r = SAFE * (error / np.sqrt(problem.q[counts])) + 2.0 * UNIT * np.abs(z)
+    bound = float(problem.loss.hess_bound(z - r, z + r, b).max(initial=0.0))
+    return SAFE * bound if bound == bound else math.inf
+
+
+def cancelled(problem: Problem, z: Array, y: Array, phi: float, length: float) -> float:
+    """What roundings leave of phi + phi* - y z where it is a difference of larger terms.
+
+    ``length`` is |y|_Q. Without a gamma the terms may be larger than phi, phi* and y z: b z and the
+    like, which cancel within phi and phi*.
+    """
+    size = phi + length * math.sqrt(problem.inner(z, z))
+    if problem.loss.gamma is None:
+        loss, b = problem.loss, problem.b
+        terms = np.abs(b) * (1.0 + np.abs(z) + np.abs(loss.conj_grad(y, b))) + loss.hess(z, b)
+        size += problem.mean(terms)
+    return 16.0 * UNIT * size
