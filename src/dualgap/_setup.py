@@ -12,7 +12,7 @@ import numpy as np
 
 from dualgap import _arguments as given
 from dualgap._types import Array
-from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
+from dualgap.algorithms import Algorithm, Newton, as_algorithm, check_served, with_options
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.preconditioners import Change, Moved, Preconditioner, asked, beside
@@ -65,6 +65,8 @@ class Beginning:
         self._before_inner: float | None = None
         if isinstance(self.state, State) and not self.state.begun:
             self.x, self.state = self.state.x, None
+        if not self.problem.regularizer.has_strengths and self.state is None:
+            self.x = self._inside(self.x)
 
     def run(self) -> None:
         """Choose, and start."""
@@ -92,8 +94,18 @@ class Beginning:
             given.check_state(inner, chosen, self.state)
             chosen.prepare(inner, self.state)
 
+    def _inside(self, x: Array | None) -> Array | None:
+        """Where to start, brought to where the regulariser is finite."""
+        start = self.problem.zeros() if x is None else x
+        inside = self.problem.regularizer.nearest(start)
+        return x if np.array_equal(inside, start) else inside
+
     def _choose(self) -> None:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
+        if problem.given is not None:
+            check_served(
+                as_algorithm(algorithm, problem, with_steps=bool(self.options))[0], problem
+            )
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dualgap import _validation as check
+from dualgap import dual_intervals
 from dualgap._arrays import dot
 from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array, Data
@@ -28,6 +29,7 @@ from dualgap.losses.multinomial import own
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Predicted, Products, may_be_precise
+from dualgap.regularizers import Regularizer
 
 Kind = Literal[
     "gap",
@@ -109,6 +111,7 @@ def certify(
     l1: float = 0.0,
     l2: float = 0.0,
     penalty_weights: Any = None,
+    regularizer: Regularizer | None = None,
     intercept: Any = 0.0,
     sample_weight: Any = None,
     offset: Any = None,
@@ -117,11 +120,12 @@ def certify(
     """Bound P(x) - P* for any x, whoever found it.
 
     The objective is that of `Problem`: (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) +
-    sum_j p_j (l1|x_j| + (l2/2)x_j^2).
+    sum_j p_j (l1|x_j| + (l2/2)x_j^2), or with another regulariser g(x). An x at which g is not
+    finite has P(x) = inf, and no certificate.
 
     Parameters
     ----------
-    A, b, loss, l1, l2, penalty_weights, sample_weight, offset
+    A, b, loss, l1, l2, penalty_weights, regularizer, sample_weight, offset
         The problem, as in `Problem`.
     x : array of shape (d,)
         The primal point.
@@ -148,6 +152,7 @@ def certify(
         l1=l1,
         l2=l2,
         penalty_weights=penalty_weights,
+        regularizer=regularizer,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         offset=offset,
@@ -268,7 +273,7 @@ def _make(
         gap, kind, rounding = math.inf, "none", math.inf
     scale = problem.scale(primal)
     relative = gap / scale if 0 < scale < math.inf else (0.0 if gap == 0 else math.inf)
-    strong = problem.regularizer.l2[: problem.d].min()
+    strong = problem.penalty.smooth_part().min()
     distance = math.sqrt(2.0 * gap / strong) if certified and strong > 0 else math.inf
     return Certificate(
         primal=primal,
@@ -312,7 +317,10 @@ def _duality_gap(
 
 def _last_bits(problem: Problem, length: Array, gap: float) -> float:
     """What the last bits of y, a float, can do to the gap where columns are large."""
-    g = problem.regularizer
+    if not problem.regularizer.has_strengths:
+        moved = UNIT * np.multiply.outer(problem.column_norms, length)
+        return dual_intervals.last_bits(problem, moved, gap)
+    g = problem.elastic_net
     most = UNIT * float(length if length.ndim == 0 else length.max())
     most *= problem.constants.largest_column
     quick = most * most * g.l2.size / (2.0 * g.penalised_strength) if g.has_l2 else 0.0
@@ -332,29 +340,38 @@ def bounded_terms(
     problem: Problem, x: Array, at: Predicted, phi: float, point: DualPoint
 ) -> tuple[float, float, float]:
     """The loss's and the regulariser's part of the gap from above, and both without rounding."""
-    g, s, z = problem.regularizer, -point.u, at.z
+    s, z = -point.u, at.z
     mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
     error = at.error + _evaluation_error(problem, z, phi) + point.shift
     loss = _moved(mismatch + point.extra, error, problem.loss.gamma)
     if not problem.loss.has_exact_gap:  # a difference of terms that are larger than itself
         length = float(point.length) if z.ndim == 1 else float(np.linalg.norm(point.length))
         loss += 16.0 * UNIT * (phi + length * math.sqrt(problem.inner(z, z)))
+    penalty, bare = _penalty_terms(problem, x, s, point.error)
+    if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
+        y, u = point.y / point.shrunk, point.u / point.shrunk
+        bare = _penalty_terms(problem, x, -u, point.error)[1]
+        mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
+    return loss, penalty, mismatch + bare
+
+
+def _penalty_terms(problem: Problem, x: Array, s: Array, error: Array) -> tuple[float, float]:
+    """The regulariser's part from above, s being off by ``error``, and without rounding."""
+    if not problem.regularizer.has_strengths:
+        return dual_intervals.terms(problem, x, s, error)
+    g = problem.elastic_net
     parts, size = g.fenchel_gap(x, s), np.abs(x)
     penalty = bare = float(parts.sum())
     if g.has_l2:
-        blurred = point.error + 4.0 * UNIT * (g.l2 * size + np.abs(s))
+        blurred = error + 4.0 * UNIT * (g.l2 * size + np.abs(s))
         blurred *= blurred
         blurred /= g.divisors
         slack = 0.5 * float(blurred.sum())
         curved = bare if g.strong_convexity > 0.0 else float(parts.sum(where=g.l2 > 0.0))
         penalty += 2.0 * math.sqrt(curved) * math.sqrt(slack) + slack
     if g.has_l1:  # l1 |x| - s x without l2; and strengths l1 p_j are rounded
-        penalty += dot(point.error * g.boxed + 4.0 * UNIT * g.l1, size)
-    if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
-        y, u = point.y / point.shrunk, point.u / point.shrunk
-        bare = float(g.fenchel_gap(x, -u).sum())
-        mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
-    return loss, penalty, mismatch + bare
+        penalty += dot(error * g.boxed + 4.0 * UNIT * g.l1, size)
+    return penalty, bare
 
 
 def _moved(value: float, error: float, smooth: float) -> float:
@@ -376,8 +393,10 @@ def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
 def _without_dual(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
     z = at.z
-    loss, regularizer = problem.loss, problem.regularizer
-    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
+    if problem.regularizer.has_l1:
+        return None
+    loss, regularizer = problem.loss, problem.elastic_net
+    if problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
         return None
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)

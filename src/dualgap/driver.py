@@ -33,6 +33,7 @@ from dualgap.preconditioners._move import begun_anew, moved
 from dualgap.problem import Problem
 from dualgap.progress import Line, Progress, Silent
 from dualgap.refinement import is_refinable, newton_dual, refined
+from dualgap.regularizers import Regularizer
 from dualgap.result import Result, Setup
 from dualgap.separability import has_direction, one_class, separates
 from dualgap.state import Incumbent, State, replace
@@ -62,6 +63,7 @@ def solve(
     l1: float = 0.0,
     l2: float = 0.0,
     penalty_weights: Any = None,
+    regularizer: Regularizer | None = None,
     fit_intercept: bool = False,
     sample_weight: Any = None,
     offset: Any = None,
@@ -86,7 +88,7 @@ def solve(
 
     Parameters
     ----------
-    A, b, loss, l1, l2, penalty_weights, fit_intercept, sample_weight, offset
+    A, b, loss, l1, l2, penalty_weights, regularizer, fit_intercept, sample_weight, offset
         The problem, as in `Problem`.
     algorithm : str or Algorithm
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
@@ -142,6 +144,7 @@ def solve(
         l1=l1,
         l2=l2,
         penalty_weights=penalty_weights,
+        regularizer=regularizer,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         offset=offset,

@@ -156,7 +156,7 @@ def test_other_variables_are_refused(tmp_path):
     from dualgap.designs import ScaledDesign
 
     problem = example(losses.Squared())
-    inner = problem.in_variables(ScaledDesign(problem.base, np.ones(5)), np.ones(5), np.ones(5))
+    inner = problem.in_variables(ScaledDesign(problem.base, np.ones(5)), problem.penalty)
     with pytest.raises(TypeError, match="ScaledDesign, which no file can hold"):
         inner.dump(tmp_path / "p")
     assert os.listdir(tmp_path) == []

@@ -23,6 +23,8 @@ from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
 from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.problem import Problem
+from dualgap.regularizers import Regularizer
+from dualgap.regularizers.capabilities import is_served, refuse
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
@@ -53,6 +55,8 @@ __all__ = [
     "Start",
     "WorkingSet",
     "as_algorithm",
+    "check_served",
+    "serving",
 ]
 
 
@@ -70,6 +74,23 @@ def as_algorithm(
         return named(), []
     chosen, reason = choose(problem, with_steps=with_steps)
     return chosen, [f"auto chose {chosen.name}: {reason}."]
+
+
+def check_served(algorithm: Algorithm, problem: Problem) -> None:
+    """Refuse a regulariser that the algorithm cannot treat, before any work."""
+    if problem.given is not None:
+        refuse(
+            f"algorithm={algorithm.name!r}",
+            algorithm.needs_of_regularizer,
+            problem.given,
+            problem.regularizer,
+            serving(problem.regularizer),
+        )
+
+
+def serving(g: Regularizer) -> list[str]:
+    """The names of the algorithms that can treat this regulariser."""
+    return [name for name, cls in ALGORITHMS.items() if is_served(cls.needs_of_regularizer, g)]
 
 
 def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:

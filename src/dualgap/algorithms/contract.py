@@ -11,6 +11,7 @@ from dualgap._names import lookup
 from dualgap._types import Array
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.problem import Problem
+from dualgap.regularizers.capabilities import Need
 from dualgap.state import State, replace
 
 
@@ -27,6 +28,8 @@ class Algorithm(ABC):
     """Base of the algorithms."""
 
     name: ClassVar[str]
+    needs_of_regularizer: ClassVar[Need] = "strengths"
+    """What it asks of the regulariser; see `regularizers.capabilities`."""
     is_second_order: ClassVar[bool] = False
     """It takes Newton steps, so that a careful one may finish what rounding holds up."""
     patience: ClassVar[int] = 10

@@ -2,6 +2,8 @@
 
 - An option of the primal-dual methods is given (adapt, mu, schedule): `ada-bpd`, or `adf-bpd` where
   the dual prox has no formula.
+- A regulariser with bounds: `working-set`; any other than the elastic net, and bounds with several
+  predictions a row: `ada-bpd` or `adf-bpd`, which need no more than its prox.
 - l1 > 0: `working-set`, because the solution is sparse; with several predictions a row
   `prox-newton`.
 - No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss, and a factorisation would
@@ -42,6 +44,11 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
     if with_steps:
         by_formula = loss.has_dual_prox and not loss.prox_is_iterative
         return (AdaBPD() if by_formula else ADFBPD()), "its options were given"
+    if not g.has_strengths:
+        if g.has_bounds and not loss.is_vector:
+            return WorkingSet(), "the regulariser has bounds"
+        by_formula = loss.has_dual_prox and not loss.prox_is_iterative
+        return (AdaBPD() if by_formula else ADFBPD()), "of the regulariser there is only the prox"
     if g.has_l1:
         if loss.is_vector:
             return ProxNewton(), "the regulariser has an l1 part, and rows have several predictions"
@@ -58,7 +65,7 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
 def _condition_for_ascent(problem: Problem) -> float:
     """The largest R^2/(gamma l2) with which `sdca` is taken; 0: with none."""
     n, d = problem.n, problem.d
-    if n >= MANY_ROWS and factorised.cost(problem.design, problem.regularizer.l2) > DEAR:
+    if n >= MANY_ROWS and factorised.cost(problem.design, problem.elastic_net.l2) > DEAR:
         return float(n)
     long = not problem.base.is_sparse and LONG * n <= d and problem.base.nonzeros >= LARGE
     return n / 3.0 if long else 0.0

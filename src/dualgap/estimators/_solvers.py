@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dualgap._names import lookup
-from dualgap.algorithms import ALGORITHMS, BATCH, Algorithm
+from dualgap.algorithms import ALGORITHMS, BATCH, Algorithm, serving
 from dualgap.problem import Problem
+from dualgap.regularizers import NonNegative
 
 STAND_FOR_AUTO = (
     "cholesky",
@@ -60,13 +61,18 @@ class Kind(NamedTuple):
     """There is a penalty."""
     many_short_runs: bool = False
     """There will be many runs, each from the primal and dual points of the last."""
+    positive: bool = False
+    """Coefficients must not be negative."""
 
 
 def kind_of(problem: Problem) -> Kind:
     """Of a problem."""
     g = problem.regularizer
     strong = g.strong_convexity > 0.0
-    return Kind(g.has_l1, strong, problem.loss.is_vector, g.has_l1 or g.has_l2)
+    if not g.has_strengths:
+        return Kind(True, strong, problem.loss.is_vector, positive=True)
+    penalised = g.has_l1 or problem.elastic_net.has_l2
+    return Kind(g.has_l1, strong, problem.loss.is_vector, penalised)
 
 
 def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
@@ -89,6 +95,8 @@ def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
 
 def misfit(name: str, kind: Kind) -> str | None:
     """Why this solver cannot be run on problems of this kind; None if it can."""
+    if kind.positive and name != "auto" and name not in serving(NonNegative()):
+        return "does not fit positive=True: it is written for a penalty without bounds"
     if kind.multinomial and name not in FOR_MULTINOMIAL:
         return (
             "does not fit the multinomial loss (there are more than two classes), for want of a "

@@ -29,9 +29,10 @@ from dualgap.designs import RotatedDesign
 from dualgap.designs.contract import block_rows
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, check_mixing
 from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
 from dualgap.problem import Problem
+from dualgap.regularizers import ElasticNet
 
 RANK = 50
 """Directions that are taken away."""
@@ -62,8 +63,7 @@ class Rotated(Change):
         """A F H D, never formed."""
         return problem.in_variables(
             RotatedDesign(problem.base, self.rotation, self.means, self.lengths, self.budget),
-            np.zeros(problem.d),
-            self.strengths,
+            ElasticNet(np.zeros(problem.d), self.strengths),
             intercept_scale=self.intercept_scale,
             curvature=self.curvature,
         )
@@ -116,6 +116,7 @@ class LowRank(Preconditioner):
 
     def check(self, problem: Problem) -> None:
         """No l1, l2 everywhere or nowhere, and within the budget."""
+        check_mixing(self, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition='low-rank' mixes the coordinates, and l1={problem.l1:g} needs them "

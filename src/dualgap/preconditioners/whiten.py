@@ -34,8 +34,9 @@ from dualgap.algorithms import Algorithm, with_options
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, check_mixing
 from dualgap.problem import Problem
+from dualgap.regularizers import ElasticNet
 from dualgap.state import State
 
 BUDGET = 1 << 30
@@ -94,8 +95,7 @@ class Whitening(Change):
         """A T, formed; P has curvature 1 there, at most."""
         return problem.in_variables(
             DenseDesign(self.product(problem)),
-            np.zeros(self.strengths.size),
-            self.strengths,
+            ElasticNet(np.zeros(self.strengths.size), self.strengths),
             intercept_scale=problem.loss.gamma**0.5,
             sampling="balanced",
             curvature=1.0,
@@ -165,6 +165,7 @@ class Whitener(Preconditioner):
 
     def check(self, problem: Problem) -> None:
         """No l1, and within the budget."""
+        check_mixing(self, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition={self.name!r} mixes the coordinates, and l1={problem.l1:g} needs "
@@ -244,7 +245,7 @@ class Whiten(Whitener):
         means = None
         if problem.fit_intercept:
             means = problem.base.rmatvec(weights) / weights.sum()
-        l2 = problem.regularizer.l2.reshape(-1)[: problem.d]
+        l2 = problem.elastic_net.l2.reshape(-1)[: problem.d]
         T = whitening_matrix(problem.base, weights, means, l2)
         problem.constants.passes += 2 * problem.d
         strengths = l2 @ (T * T)
@@ -264,7 +265,7 @@ def best_combination(problem: Problem, s: State) -> State:
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     X = np.stack([x for x, _ in points], axis=1)
     Z = np.stack([z - offset for _, z in points], axis=1)
-    penalty = X.T @ (problem.regularizer.l2[:, None] * X)
+    penalty = X.T @ (problem.elastic_net.l2[:, None] * X)
 
     def value(c: Array) -> float:
         return problem.mean_loss(Z @ c + offset) + 0.5 * float(c @ penalty @ c)

@@ -23,6 +23,7 @@ from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watc
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.problem import Problem
+from dualgap.regularizers.capabilities import Need
 from dualgap.state import State, replace
 
 NO_STRONG_CONVEXITY = "No strong convexity is known (l2 = 0): running the O(1/t^2) momentum."
@@ -44,6 +45,7 @@ class AGD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "agd"
+    needs_of_regularizer: ClassVar[Need] = "prox"
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """tau = 1/Lf; theta is the momentum beta; there is no dual step."""

@@ -83,7 +83,7 @@ class Katyusha(Snapshots):
         assert s.xt is not None
         zeta, eta, total = s.xt.copy(), s.memory["eta"].copy(), np.zeros(problem.size)
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.regularizer, problem.loss, problem.d
+        g, loss, d = problem.elastic_net, problem.loss, problem.d
         rows = problem.design.rows()
         if rows.dense is not None:
             shrink = 1.0 / (1.0 + alpha * g.l2)

@@ -26,6 +26,7 @@ from dualgap.algorithms.primal_dual.df_bpd import df_bpd_step
 from dualgap.algorithms.primal_dual.local import is_local, localised, watch_local
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps, df_bpd_steps
 from dualgap.problem import Problem
+from dualgap.regularizers.capabilities import Need
 from dualgap.state import State, replace
 
 
@@ -74,6 +75,7 @@ class AdaBPD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "ada-bpd"
+    needs_of_regularizer: ClassVar[Need] = "prox"
     dual_free: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

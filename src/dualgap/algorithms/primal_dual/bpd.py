@@ -23,6 +23,7 @@ from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watc
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, bpd_steps
 from dualgap.losses import Loss
 from dualgap.problem import Problem
+from dualgap.regularizers.capabilities import Need
 from dualgap.state import State, replace
 
 NO_THEOREM = (
@@ -118,6 +119,7 @@ class BPD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "bpd"
+    needs_of_regularizer: ClassVar[Need] = "prox"
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 1's."""

@@ -26,6 +26,7 @@ from dualgap.algorithms.primal_dual.batch import conjugate_at, first_state, watc
 from dualgap.algorithms.primal_dual.bpd import NO_THEOREM, data_strong_convexity
 from dualgap.algorithms.primal_dual.schedules import Steps, accelerate, df_bpd_steps, proved_factor
 from dualgap.problem import Problem
+from dualgap.regularizers.capabilities import Need
 from dualgap.state import Ahead, State, replace
 
 
@@ -104,6 +105,7 @@ class DFBPD(Algorithm):
     schedule: str | None = None
 
     name: ClassVar[str] = "df-bpd"
+    needs_of_regularizer: ClassVar[Need] = "prox"
 
     def steps(self, problem: Problem, Lam: float, Delta: float, boldness: float = 1.0) -> Steps:
         """Theorem 3's."""

@@ -25,7 +25,7 @@ def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> S
     from dualgap.kernels.minibatch import minibatch_csr, minibatch_dense
 
     sampler, m = algorithm.sampler(problem), algorithm.batch
-    steps, g, loss, rows = s.steps, problem.regularizer, problem.loss, problem.design.rows()
+    steps, g, loss, rows = s.steps, problem.elastic_net, problem.loss, problem.design.rows()
     assert s.xt is not None
     y = s.y.copy()
     v = s.v.copy() if s.v is not None else np.zeros(0)

@@ -89,7 +89,7 @@ class Newton(Algorithm):
 
     def start(self, problem: Problem, x0: Array | None, y0: Array | None) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
-        if problem.regularizer.has_l1:
+        if problem.elastic_net.has_l1:
             raise ValueError(
                 f"algorithm='newton' needs a smooth regulariser, but l1={problem.l1:g}; use "
                 "'working-set', 'ada-bpd' or 'auto'."
@@ -108,7 +108,7 @@ class Newton(Algorithm):
         factor, spent = earlier.memory.get("factor"), earlier.memory["spent"]
         memory = {**s.memory, "spent": spent}
         if factor is not None:  # of an H that is hardly another, so that it will do
-            factor = factor.with_strengths(problem.regularizer.l2)
+            factor = factor.with_strengths(problem.elastic_net.l2)
             memory |= {"factor": factor, "gain": 0.0}
         return replace(s, memory=memory)
 
@@ -195,7 +195,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
         return primal, slopes, primal <= s.primal + 1e-4 * t * slope + rounding, rise
 
     primal, slopes, enough, rise = at(1.0)
-    may_lengthen = problem.regularizer.has_l2 and is_smooth(problem)  # or t may have no bound
+    may_lengthen = problem.elastic_net.has_l2 and is_smooth(problem)  # or t may have no bound
     if enough and not (may_lengthen and rise < LONGER * slope):
         return 1.0, primal, slopes
     low, high = (1.0, math.inf) if enough else (0.0, 1.0)  # P falls at low and rises at high

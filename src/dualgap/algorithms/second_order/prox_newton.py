@@ -116,7 +116,7 @@ class ProxNewton(Algorithm):
 
 def _whole_step(problem: Problem, s: State) -> State:
     """Line 6; back to the others where no t will do."""
-    g, memory = problem.regularizer, dict(s.memory)
+    g, memory = problem.elastic_net, dict(s.memory)
     H = blocks.whole_hessian(problem, memory["hess"], memory["damping"])
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
@@ -168,7 +168,7 @@ def _moved(
 
 def _class_by_class(problem: Problem, s: State) -> State:
     """Line 1, with G or, if P does not fall, with more of it: 2 G is above H here."""
-    g, memory, passes = problem.regularizer, dict(s.memory), s.passes
+    g, memory, passes = problem.elastic_net, dict(s.memory), s.passes
     l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
     one_pass = 2.0 * problem.design.nonzeros * len(memory["blocks"])
     for share in (1.0, 2.0, 4.0):
@@ -190,7 +190,7 @@ def _class_by_class(problem: Problem, s: State) -> State:
 
 def _centred(problem: Problem, x: Array, z: Array, primal: float) -> tuple[Array, Array, float]:
     """Line 5; z moves with x, all classes alike."""
-    g = problem.regularizer
+    g = problem.elastic_net
     c = np.where((g.l1 > 0.0) | (g.l2 > 0.0), best_shifts(x, g.l1, g.l2), 0.0)
     # Also where P does not feel it, for large columns: the dual point does.
     c[np.abs(c) <= 1e-14 * np.abs(x).max(axis=1, keepdims=True)] = 0.0

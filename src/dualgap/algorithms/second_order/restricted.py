@@ -65,7 +65,7 @@ class Model:
 
 def gains(problem: Problem, x: Array, u: Array) -> Array:
     """(c_j + l2_j) step_j^2 for the step of each coordinate alone, c_j = |a_j|_Q^2/gamma."""
-    g = problem.regularizer
+    g = problem.elastic_net
     c = problem.column_norms**2 / problem.loss.gamma
     curvature = c + g.l2
     v = c * x - u
@@ -106,7 +106,7 @@ class Restricted:
         self.needed = AIM * tol * problem.scale(s.primal) / gap if gap > 0.0 else 0.0
         """Share of what its coordinates gain now that may be left, for the gap asked for."""
         u = s.memory["gradient"]
-        gain = gains(problem, s.x, u)
+        gain = self._gains(s.x, u)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
         self.at = at = working_set(problem, s.x, gain, s.memory["set"], FIRST)
@@ -115,7 +115,7 @@ class Restricted:
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
         self.complete = self.outside <= NEGLIGIBLE * float(gain.max())
         """Nothing outside is worth a place now."""
-        self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        self.l1, self.l2 = problem.bounded_net.l1[at], problem.bounded_net.l2[at]
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
         self.y: Array = s.memory["slope"]
         self.model: Model | None = s.memory["model"]
@@ -123,6 +123,9 @@ class Restricted:
         self.floor: float = s.memory["floor"]
         self.stale: bool = s.memory.get("stale", False)
         self.last: float = s.memory.get("last", math.inf)
+
+    def _gains(self, x: Array, u: Array) -> Array:
+        return gains(self.problem, x, u)
 
     @cached_property
     def columns(self) -> Columns:

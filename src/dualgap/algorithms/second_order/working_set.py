@@ -26,15 +26,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Places
 from dualgap.algorithms.contract import Algorithm, Start
 from dualgap.algorithms.primal_dual.batch import EPS, conjugate_at
 from dualgap.algorithms.primal_dual.randomised import require_kernel
 from dualgap.algorithms.primal_dual.schedules import Steps
+from dualgap.algorithms.second_order.bounded import Between, over
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import Restricted, cut
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
 from dualgap.problem import Problem
+from dualgap.regularizers.capabilities import Need
 from dualgap.state import State, replace
 
 FLOOR = 1e-3
@@ -62,6 +64,7 @@ class WorkingSet(Algorithm):
     name: ClassVar[str] = "working-set"
     is_second_order: ClassVar[bool] = True
     patience: ClassVar[int] = 1
+    needs_of_regularizer: ClassVar[Need] = "bounds"
 
     def aiming_at(self, tol: float) -> WorkingSet:
         """The gap to reach."""
@@ -81,7 +84,7 @@ class WorkingSet(Algorithm):
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, zt=z, u=nothing,
             steps=self.steps(problem, 0.0, 0.0), Lam=1.0, Delta=0.0, primal=np.inf, dual=-np.inf,
         )  # fmt: skip
-        set_ = {"set": np.flatnonzero(problem.regularizer.l1 == 0), "model": None, "sweeps": 0.0,
+        set_ = {"set": _unpenalised(problem), "model": None, "sweeps": 0.0,
                 "whole": None}  # fmt: skip
         return Start(_at(problem, replace(blank, memory={**set_, "floor": FLOOR}), x, z))
 
@@ -90,7 +93,7 @@ class WorkingSet(Algorithm):
         kept = {name: earlier.memory[name] for name in ("set", "model", "sweeps", "floor", "whole")}
         if not problem.loss.is_quadratic:  # as that of the earlier run may have been
             kept["whole"] = None
-        at, l1 = kept["set"], problem.regularizer.l1
+        at, l1 = kept["set"], problem.bounded_net.l1
         matters = (s.x[at] != 0) | (np.abs(s.memory["gradient"][at]) >= CLOSE * l1[at])
         if TOO_MANY * np.count_nonzero(matters) < at.size:
             kept["set"] = at[matters]
@@ -104,7 +107,8 @@ class WorkingSet(Algorithm):
             H = known_gram(problem, s.x, s.memory["gradient"])
         if H is not None:
             return _by_known_gram(problem, s, H)
-        solver = Restricted(problem, s, self.tol)
+        plain = problem.regularizer.has_strengths
+        solver = Restricted(problem, s, self.tol) if plain else Between(problem, s, self.tol)
         solver.run()
         x = s.x.copy()
         x[solver.at] = solver.x
@@ -130,6 +134,22 @@ def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
     if not (lower or new.primal - new.dual < after.primal - after.dual):
         return replace(after, memory={**after.memory, "model": None})
     return new
+
+
+def _unpenalised(problem: Problem) -> Places:
+    """What has no l1; between bounds also what has no l2 and no bounds, for 0 may hold the rest."""
+    if not problem.regularizer.has_strengths:
+        return np.flatnonzero(problem.regularizer.free)
+    return np.flatnonzero(problem.elastic_net.l1 == 0)
+
+
+def _over(problem: Problem, u: Array) -> float:
+    """max |u_j|/l1_j where there is l2 as well, at least 1."""
+    if not problem.regularizer.has_strengths:
+        return over(problem, u)
+    g = problem.elastic_net
+    both = (g.l1 > 0) & (g.l2 > 0)
+    return float(np.max(np.abs(u[both]) / g.l1[both], initial=1.0))
 
 
 def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
@@ -175,12 +195,11 @@ def _best_scale(
     else:
         conj = conjugate_at(problem, z, y, phi)
     above = g.conj(-at)
-    both = (g.l1 > 0) & (g.l2 > 0)
-    over = float(np.max(np.abs(at[both]) / g.l1[both], initial=1.0))
+    longer = _over(problem, at)
     # -phi* is concave, so its first-order change bounds what scaling can give.
     linear = z if problem.offset is None else z - problem.offset
-    if over > 1.0 and above + (1.0 - 1.0 / over) * problem.inner(feasible, linear) > 0.0:
-        scaled, inside = feasible / over, at / over
+    if longer > 1.0 and above + (1.0 - 1.0 / longer) * problem.inner(feasible, linear) > 0.0:
+        scaled, inside = feasible / longer, at / longer
         dual = -problem.conjugate_sum(scaled) - g.conj(-inside)
         if dual > -conj - above:
             return scaled, inside, dual
