@@ -19,8 +19,10 @@ if TYPE_CHECKING:
         experiments,
         losses,
         preconditioners,
+        regularizers,
     )
     from dualgap.certificate import Certificate, certify
+    from dualgap.checks import check_regularizer
     from dualgap.driver import solve
     from dualgap.estimators import (
         ElasticNet,
@@ -61,6 +63,7 @@ _HOMES = {
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.certificate",
+    "check_regularizer": "dualgap.checks",
     "path": "dualgap.paths",
     "solve": "dualgap.driver",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
@@ -73,6 +76,7 @@ _MODULES = (
     "experiments",
     "losses",
     "preconditioners",
+    "regularizers",
 )
 
 __all__ = [
@@ -94,12 +98,14 @@ __all__ = [
     "adaptation",
     "algorithms",
     "certify",
+    "check_regularizer",
     "datasets",
     "estimators",
     "experiments",
     "losses",
     "path",
     "preconditioners",
+    "regularizers",
     "show_versions",
     "solve",
 ]
