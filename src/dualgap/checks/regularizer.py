@@ -150,8 +150,8 @@ class _Laws:
             if not 0.0 <= value < np.inf:
                 self.fail(
                     "g >= 0",
-                    f"value(x) = {value:g} at x = {x}, a point of the domain (where nearest leads); "
-                    "it should be finite and >= 0.",
+                    f"value(x) = {value:g} at x = {x}, where nearest leads; it should be finite and "
+                    ">= 0 there.",
                 )
         for value in self.points:
             if np.isnan(self.g.value(self.full(value))):
@@ -192,8 +192,8 @@ class _Laws:
                 if not middle <= bound + TOLERANCE * (1.0 + left + right):
                     self.fail(
                         law,
-                        f"along coordinate {j} g is {left:g} at {a[j]:g}, {right:g} at {b[j]:g} and "
-                        f"{middle:g} halfway; it should be at most {bound:g} there"
+                        f"along coordinate {j} g is {left:g} at {a[j]:g}, {right:g} at {b[j]:g}, "
+                        f"and {middle:g} halfway; it should be at most {bound:g} there"
                         + (f" (with strength {strength[j]:g})." if strength[j] else "."),
                     )
 
@@ -223,9 +223,9 @@ class _Laws:
                 if not here <= there + TOLERANCE * (1.0 + abs(there)):
                     self.fail(
                         law,
-                        f"{where} {name} gives x_{j} = {x[j]:.9g}, where the objective is {here:.9g} "
-                        f"(with g of the other coordinates); at {other:.9g} it is {there:.9g}, so "
-                        "that x is not its minimiser.",
+                        f"{where} {name} gives x_{j} = {x[j]:.9g}, where the objective is "
+                        f"{here:.9g} (with g of the other coordinates); at {other:.9g} it is "
+                        f"{there:.9g}, so that x is not its minimiser.",
                     )
 
     def prox(self) -> None:
@@ -261,11 +261,11 @@ class _Laws:
             if not np.isfinite(self.g.conj(s)):
                 self.fail(
                     "dual interval",
-                    f"conj(s) = {self.g.conj(s):g} at s = {s}, inside of [{low}, {high}]; it should "
-                    "be finite.",
+                    f"conj(s) = {self.g.conj(s):g} at s = {s}, inside of [{low}, {high}]; it "
+                    "should be finite.",
                 )
         for end, sign in ((low, -1.0), (high, 1.0)):
-            for j in np.flatnonzero(np.isfinite(end)):
+            for j in map(int, np.flatnonzero(np.isfinite(end))):
                 s = np.zeros(self.d)
                 s[j] = end[j] + sign * 1e-3 * (1.0 + abs(end[j]))
                 if np.isfinite(self.g.conj(s)):
@@ -287,15 +287,15 @@ class _Laws:
                 if plain < -rounding:
                     self.fail(
                         "Fenchel-Young",
-                        f"g(x) + g*(s) = {value:g} + {conj:g} is less than s'x = {product:g} at x = "
-                        f"{x}, s = {s}; g*(s) should be at least {product - value:g}.",
+                        f"g(x) + g*(s) = {value:g} + {conj:g} is less than s'x = {product:g} at "
+                        f"x = {x}, s = {s}; g*(s) should be at least {product - value:g}.",
                     )
                 gap = np.asarray(self.g.fenchel_gap(x, s))
                 if (gap < 0.0).any() or abs(float(gap.sum()) - plain) > rounding:
                     self.fail(
                         "Fenchel gap",
-                        f"fenchel_gap(x, s) = {gap} at x = {x}, s = {s}; its entries should be >= 0 "
-                        f"and sum to g(x) + g*(s) - s'x = {plain:g}.",
+                        f"fenchel_gap(x, s) = {gap} at x = {x}, s = {s}; its entries should be "
+                        f">= 0 and sum to g(x) + g*(s) - s'x = {plain:g}.",
                     )
 
     def moreau(self) -> None:
@@ -365,7 +365,7 @@ class _Laws:
             if abs(twice - 2.0 * once) > TOLERANCE * (1.0 + once):
                 self.fail(
                     "homogeneous",
-                    f"is_homogeneous is True, but g(2x) = {twice:g} and g(x) = {once:g} at x = {x}.",
+                    f"is_homogeneous is True, but g(2x) = {twice:g}, g(x) = {once:g} at x = {x}.",
                 )
 
     def compiled(self) -> None:
