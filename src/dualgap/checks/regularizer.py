@@ -150,8 +150,8 @@ class _Laws:
             if not 0.0 <= value < np.inf:
                 self.fail(
                     "g >= 0",
-                    f"value(x) = {value:g} at x = {x}, where nearest leads; it should be finite and "
-                    ">= 0 there.",
+                    f"value(x) = {value:g} at x = {x}, where nearest leads; it should be "
+                    "finite and >= 0.",
                 )
         for value in self.points:
             if np.isnan(self.g.value(self.full(value))):
