@@ -2,8 +2,8 @@
 
 g_j*(s_j) is finite for low_j <= s_j <= high_j, s = -A'Qy, and 0 lies between the two.
 
-- `scales`: the largest t <= 1 for which t s is inside, whatever error s has. Where an end is 0 and
-  s on its wrong side, that is t = 0:
+- `scales`: the largest t <= 1 for which t s is inside, whatever error s has, or a smaller one at
+  which g* is 0 if that proves more. Where an end is 0 and s on its wrong side, it is t = 0:
 - `moved_inside` brings y there first, where it can: y + D A_S beta with (A'Qy)_S = a margin, D =
   phi'', S what is outside or nearly so. It is believed only where `scales` finds it inside.
 - `terms`: the regulariser's part of the gap from above. g_j(x_j) + g_j*(s) - s x_j is convex in s,
@@ -30,6 +30,8 @@ ROUNDS = 8
 """Times that a set S is solved for; it grows by what came to be outside."""
 LARGEST_SIDE = 2000
 """Of the matrix that is factorised for it."""
+FAR = 1e-2
+"""Of |a_j| |y|: what is so far outside is not worth a factorisation yet."""
 MARGIN = 4.0
 """Times the error of s: how far inside of an end that is 0 it is brought."""
 NEARLY = 2.0
@@ -47,26 +49,37 @@ def into(problem: Problem, u: Array) -> Array:
 def scales(problem: Problem, y: Array, u: Array, error: Array | None) -> tuple[float, float]:
     """The factor where ``error``, that of u, has its say, and the one where it has none."""
     g, best = problem.regularizer, 1.0
-    exact = _limit(problem, -u, np.zeros(()))
-    blurred = exact if error is None else _limit(problem, -u, error)
+    ends = (g.dual_low, g.dual_high)
+    exact = _limit(problem, -u, np.zeros(()), *ends)
+    blurred = exact if error is None else _limit(problem, -u, error, *ends)
     if problem.loss.is_quadratic and g.is_homogeneous:
         # g* is 0 along the ray, and D is -sum q (t^2 y^2/2 + t (b - offset) y).
         b = problem.b if problem.offset is None else problem.b - problem.offset
         curvature = problem.mean(y * y)
         if curvature > 0.0 and math.isfinite(blurred):
             best = max(-problem.mean(b * y) / curvature, 0.0)
-    return min(best, blurred), min(best, exact)
+    t = min(best, blurred)
+    if g.flat is not None:
+        inner = _limit(problem, -u, np.zeros(()) if error is None else error, *g.flat)
+        if inner < t and _dual(problem, y, u, inner) > _dual(problem, y, u, t):
+            return inner, min(best, exact, _limit(problem, -u, np.zeros(()), *g.flat))
+    return t, min(best, exact)
 
 
-def _limit(problem: Problem, s: Array, error: Array) -> float:
+def _dual(problem: Problem, y: Array, u: Array, t: float) -> float:
+    """D(t y)."""
+    return -problem.conjugate_sum(t * y) - problem.regularizer.conj(-into(problem, t * u))
+
+
+def _limit(problem: Problem, s: Array, error: Array, low: Array, high: Array) -> float:
     """The largest t for which t (s +- error) is inside; free coordinates have no say."""
     g = problem.regularizer
     above, below = s + error, s - error
     up = (above > 0.0) & ~g.free
     down = (below < 0.0) & ~g.free
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.min(np.where(up, g.dual_high / above, np.inf))
-        return float(min(t, np.min(np.where(down, g.dual_low / below, np.inf))))
+        t = np.min(np.where(up, high / above, np.inf))
+        return float(min(t, np.min(np.where(down, low / below, np.inf))))
 
 
 def moved_inside(problem: Problem, z: Array, y: Array, products: Products) -> Array:
@@ -89,6 +102,8 @@ def moved_inside(problem: Problem, z: Array, y: Array, products: Products) -> Ar
         worst = float(outside.max())
         if worst <= 0.0:
             return y
+        if worst > FAR * float(length) * float(problem.column_norms.max()):
+            break
         before = int(chosen.sum())
         chosen |= outside >= -NEARLY * worst
         S = chosen | g.free

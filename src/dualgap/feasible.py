@@ -83,7 +83,7 @@ def repair_free(problem: Problem, y: Array, u: Array) -> tuple[Array, Array]:
         mean = problem.mean(y)
         y, u = y - mean, u - mean * problem.column_means
         u[-1] = 0.0  # a multiple of sum_i q_i y_i, but for rounding
-    if problem.regularizer.has_boxed:
+    if problem.regularizer.may_scale:
         t = l1_scale(problem, y, u)
         if t != 1.0:
             y, u = t * y, t * u
@@ -175,7 +175,7 @@ def make_feasible(
         u = products.adjoint(problem, y)
     if length is None:
         length = lengths(problem, y)
-    if problem.regularizer.has_boxed:
+    if problem.regularizer.may_scale:
         error = products.adjoint_error(problem, length, u, last.reach)
         t, exact = l1_scales(problem, y, u, error)
         shrunk = t / exact if exact else 1.0

@@ -160,6 +160,16 @@ class Box(Regularizer):
         ends = (np.isinf(end) | (end == 0.0) for end in (self.lower, self.upper))
         return not np.any(self.l2) and bool(np.all([end.all() for end in ends]))
 
+    def flat_interval(self) -> tuple[Array, Array] | None:
+        """[-l1, l1], as far as the box goes; None where no coordinate has l1 and 0 in its box."""
+        around = (self.l1 > 0.0) & (self.lower <= 0.0) & (self.upper >= 0.0)
+        steep = around & ((self.l2 > 0.0) | np.isfinite(self.lower) | np.isfinite(self.upper))
+        if not np.any(steep):
+            return None
+        low = np.where(around & (self.lower < 0.0), -self.l1, -np.inf)
+        high = np.where(around & (self.upper > 0.0), self.l1, np.inf)
+        return low, high
+
     def compiled_form(self) -> Bounded:
         """The numbers that it is made of."""
         return Bounded(self.l1, self.l2, self.lower, self.upper)

@@ -226,6 +226,19 @@ class Regularizer(ABC):
         """
         return np.asarray(float(self.strong_convexity))
 
+    def flat_interval(self) -> tuple[Any, Any] | None:
+        """The ends of the interval on which g_j* is 0, the slopes of g_j at 0, if worth knowing.
+
+        Beyond it g* may be finite but steep, as that of a wide box is: then a dual point scaled
+        into this interval may prove more.
+
+        Returns
+        -------
+        low, high : float or array of shape (d,), or None
+            low <= 0 <= high; infinite where there is nothing to be gained.
+        """
+        return None
+
     def compiled_form(self) -> Bounded | None:
         """The same g as l1 |x| + (l2/2) x^2 on [lower, upper], if it is of this form.
 
@@ -317,6 +330,17 @@ class Regularizer(ABC):
         """Some coordinate that is not free asks something of a dual point."""
         limited = np.isfinite(self.dual_low) | np.isfinite(self.dual_high)
         return bool((limited & ~self.free).any())
+
+    @cached_property
+    def flat(self) -> tuple[Array, Array] | None:
+        """The flat interval, if there is one."""
+        ends = self.flat_interval()
+        return None if ends is None else (np.asarray(ends[0]), np.asarray(ends[1]))
+
+    @cached_property
+    def may_scale(self) -> bool:
+        """Whether there is an interval into which a dual point has to, or had better, be scaled."""
+        return self.has_boxed or self.flat is not None
 
     @cached_property
     def one_sided(self) -> Array:

@@ -147,6 +147,11 @@ class ElasticNet(Regularizer):
         """Some coordinate is boxed."""
         return bool(self.boxed.any())
 
+    @property
+    def may_scale(self) -> bool:
+        """What `has_boxed` says."""
+        return self.has_boxed
+
     def value(self, x: Array) -> float:
         """g(x)."""
         if self.common_l2 is not None:

@@ -35,7 +35,13 @@ def interval(g: Regularizer, d: int) -> tuple[Array, Array]:
 
 def smooth(g: Regularizer, d: int) -> Array:
     """Its smooth part on d coordinates."""
-    return np.array(np.broadcast_to(np.asarray(g.smooth_part(), dtype=np.float64), (d,)))
+    values = np.asarray(g.smooth_part(), dtype=np.float64)
+    if values.shape not in ((), (d,)):
+        raise ValueError(
+            f"smooth_part of {g!r} has shape {values.shape}; expected one number, or ({d},): one "
+            "for each column of A."
+        )
+    return np.array(np.broadcast_to(values, (d,)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +52,10 @@ class Extended(Regularizer):
     d: int
     count: int
     by_class: bool
+
+    def __post_init__(self) -> None:
+        """Look at what there is one of for each coordinate."""
+        _ = self._ends, self._smooth
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
@@ -112,6 +122,16 @@ class Extended(Regularizer):
     def smooth_part(self) -> Array:
         """That of g, and 0."""
         return self._smooth
+
+    def flat_interval(self) -> tuple[Array, Array] | None:
+        """That of g; everything on free coordinates."""
+        ends = self.g.flat_interval()
+        if ends is None:
+            return None
+        low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), (self.d,)) for end in ends)
+        wide = np.full(self.count, np.inf)
+        parts = np.concatenate((low, -wide)), np.concatenate((high, wide))
+        return (parts[0][:, None], parts[1][:, None]) if self.by_class else parts
 
     def nearest(self, x: Array) -> Array:
         """That of g; free coordinates stay."""

@@ -101,16 +101,6 @@ def stepped(h: Array, u: Array, x: Array, l1: Array, l2: Array, low: Array, high
     return np.minimum(np.maximum(new, low), high)
 
 
-def over(problem: Problem, u: Array) -> float:
-    """How many times too long y is for l1 alone, where l2 allows it."""
-    g = problem.regularizer
-    assert isinstance(g, Box)
-    both = (g.l1 > 0.0) & (g.l2 > 0.0)
-    s = np.where(np.isinf(g.upper), np.maximum(-u, 0.0), 0.0)
-    s = np.maximum(s, np.where(np.isinf(g.lower), u, 0.0))
-    return float(np.max(s[both] / g.l1[both], initial=1.0))
-
-
 def descend(
     H: Array,
     u: Array,

@@ -31,7 +31,7 @@ from dualgap.algorithms.contract import Algorithm, Start
 from dualgap.algorithms.primal_dual.batch import EPS, conjugate_at
 from dualgap.algorithms.primal_dual.randomised import require_kernel
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.second_order.bounded import Between, over
+from dualgap.algorithms.second_order.bounded import Between
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import Restricted, cut
 from dualgap.feasible import make_feasible, repair_free, repair_is_free
@@ -146,7 +146,7 @@ def _unpenalised(problem: Problem) -> Places:
 def _over(problem: Problem, u: Array) -> float:
     """max |u_j|/l1_j where there is l2 as well, at least 1."""
     if not problem.regularizer.has_strengths:
-        return over(problem, u)
+        return 1.0  # `feasible` has looked at that
     g = problem.elastic_net
     both = (g.l1 > 0) & (g.l2 > 0)
     return float(np.max(np.abs(u[both]) / g.l1[both], initial=1.0))
