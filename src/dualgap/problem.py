@@ -170,7 +170,7 @@ class Problem:
     @property
     def bounded_net(self) -> ElasticNet | Box:
         """The same, which may have bounds as well."""
-        if isinstance(self.regularizer, Box):
+        if not self.regularizer.has_strengths and isinstance(self.regularizer, Box):
             return self.regularizer
         return self.elastic_net
 

@@ -83,6 +83,8 @@ def of_problem(penalty: Regularizer, d: int, *, free: int, by_class: bool) -> Re
     One that says of itself that it is an elastic net, or one with bounds, becomes that.
     """
     if isinstance(penalty, ElasticNet) and penalty.l1.shape == penalty.l2.shape == (d,):
+        if not (free or by_class):
+            return penalty
         return ElasticNet(padded(penalty.l1, free, by_class), padded(penalty.l2, free, by_class))
     form = penalty.compiled_form()
     if form is None:

@@ -70,8 +70,8 @@ class Regularizer(ABC):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Say who needs what is missing, where Python would only say that it is missing."""
-        lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
-        if lacking:
+        if cls.__abstractmethods__:
+            lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
             needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
             raise TypeError(
                 f"the regulariser {cls.__name__} lacks {needs}. See dualgap.regularizers."

@@ -41,9 +41,10 @@ class ElasticNet(Regularizer):
 
     def __post_init__(self) -> None:
         """Numbers and lists become arrays."""
+        if isinstance(self.l1, np.ndarray) and isinstance(self.l2, np.ndarray):
+            return
         for name in ("l1", "l2"):
-            if not isinstance(getattr(self, name), np.ndarray):
-                object.__setattr__(self, name, given(name, getattr(self, name)))
+            object.__setattr__(self, name, given(name, getattr(self, name)))
 
     @cached_property
     def has_l1(self) -> bool:
