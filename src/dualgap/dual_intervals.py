@@ -33,7 +33,13 @@ LARGEST_SIDE = 2000
 FAR = 1e-2
 """Of |a_j| |y|: what is so far outside is not worth a factorisation yet."""
 MARGIN = 4.0
-"""Times the error of s: how far inside of an end that is 0 it is brought."""
+"""Times the error of s: how far inside of an end that is 0 it is brought;"""
+WIDE_MARGIN = 256.0
+"""where free coordinates will move y once more, by a rounding of their own."""
+RIDGE = 1e-10
+"""Of the diagonal, added to a matrix of columns that depend on each other: equal ones do."""
+SOLVABLE = 1e-14
+"""The least reciprocal condition number with which something may be solved."""
 NEARLY = 2.0
 """Times the largest distance outside: what is so near to its end is brought to the margin, too."""
 EVALUATION = 16.0
@@ -93,7 +99,8 @@ def moved_inside(problem: Problem, z: Array, y: Array, products: Products) -> Ar
     side = g.one_sided
     D = np.ones_like(y) if problem.loss.is_quadratic else problem.loss.hess(z, problem.b)
     chosen = np.zeros(problem.size, dtype=bool)
-    start = y
+    start, last = y, np.inf
+    margin = WIDE_MARGIN if g.has_free else MARGIN
     for _ in range(ROUNDS):
         u = products.adjoint(problem, y)
         length = np.asarray(math.sqrt(problem.mean(y * y)))
@@ -105,17 +112,22 @@ def moved_inside(problem: Problem, z: Array, y: Array, products: Products) -> Ar
         if worst > FAR * float(length) * float(problem.column_norms.max()):
             break
         before = int(chosen.sum())
-        chosen |= outside >= -NEARLY * worst
+        chosen |= (outside >= -NEARLY * worst) & (side != 0.0)
         S = chosen | g.free
         if int(S.sum()) > min(problem.n, LARGEST_SIDE):
             break
-        if int(chosen.sum()) == before and worst > MARGIN * float(error.max()):
+        if int(chosen.sum()) == before and worst > 0.5 * last:
             break  # solved for already, in vain
-        equations = NormalEquations(design, problem.q * D, S)
+        last = worst
+        weights = problem.q * D
+        equations = NormalEquations(design, weights, S)
         if not equations.definite:
+            ridge = RIDGE * float(D.max()) * problem.column_norms**2
+            equations = NormalEquations(design, weights, S, ridge)
+        if equations.rcond < SOLVABLE:
             break
         beta = np.zeros(problem.size)
-        beta[S] = equations.solve((MARGIN * error * side - u)[S])
+        beta[S] = equations.solve((margin * error * side - u)[S])
         y = problem.loss.into_domain(y + D * design.matvec(beta), problem.b)
     return _along_ones(problem, start, products)
 

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
+from dualgap import dual_intervals
 from dualgap.regularizers import Box, NonNegative
 
 from . import exact, outside
@@ -198,3 +199,57 @@ def test_it_goes_with_classes(intercept):
     assert abs(one.certificate.primal - two.certificate.primal) <= max(
         one.certificate.gap, two.certificate.gap
     )
+
+
+@each_box
+def test_rounding_is_in_the_gap(g):
+    """Columns whose products cancel: A'Qy is known to 1e-8 of what it is held against."""
+    for seed in range(6):
+        A, b = data(seed)
+        A[:, 0] += 1e8
+        A[:, 1] = 1e8 * (1.0 + 1e-7 * A[:, 1])
+        whole = g.extended(3)
+        best = exact.minimum(A, b, whole)
+        rng = np.random.default_rng(seed)
+        for k in (8, 10, 12, 14, 16):
+            x = whole.nearest(10.0**-k * rng.standard_normal(3))
+            truth = exact.value(A, b, whole, x) - best
+            for y in (None, rng.standard_normal(9)):
+                certificate = dualgap.certify(A, b, x, y, regularizer=g)
+                assert Fraction(certificate.gap) >= truth
+                assert Fraction(certificate.dual) <= best
+
+
+@pytest.mark.parametrize(
+    "g", [*BOXES.values(), outside.Positive(), outside.Smooth(0.3)], ids=[*BOXES, "own", "smooth"]
+)
+def test_the_terms_bound_every_s_within_the_error(g):
+    """Law: convex in s, so the ends of the interval are enough; nothing between them is more."""
+    A, b = data()
+    problem = dualgap.Problem(A, b, regularizer=g)
+    whole, rng = problem.regularizer, np.random.default_rng(0)
+    for size in (1e-12, 1e-6, 1e-2, 1.0):
+        x = whole.nearest(rng.standard_normal(3))
+        s = np.clip(rng.standard_normal(3), whole.dual_low, whole.dual_high)
+        error = size * rng.random(3)
+        most, bare = dual_intervals.terms(problem, x, s, error)
+        assert most >= bare == pytest.approx(float(whole.fenchel_gap(x, s).sum()))
+        for _ in range(50):
+            near = s + error * rng.uniform(-1.0, 1.0, 3)
+            near = np.clip(near, whole.dual_low, whole.dual_high)
+            assert float(whole.fenchel_gap(x, near).sum()) <= most
+
+
+@pytest.mark.parametrize("g", [*BOXES.values(), outside.Positive()], ids=[*BOXES, "own"])
+def test_scaled_points_are_inside_whatever_the_error(g):
+    A, b = data()
+    problem = dualgap.Problem(A, b, regularizer=g)
+    whole, rng = problem.regularizer, np.random.default_rng(0)
+    for _ in range(20):
+        y = rng.standard_normal(9)
+        u, error = problem.adjoint(y), 0.1 * rng.random(3)
+        t, plain = dual_intervals.scales(problem, y, u, error)
+        assert 0.0 <= t <= plain
+        for end in (-error, error):
+            s = -t * (u + end)
+            assert (s >= whole.dual_low - 1e-15).all() and (s <= whole.dual_high + 1e-15).all()
