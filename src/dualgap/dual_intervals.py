@@ -47,7 +47,7 @@ EVALUATION = 16.0
 
 
 def into(problem: Problem, u: Array) -> Array:
-    """U clipped to where g* is finite: what is left to do after scaling is a last bit."""
+    """u clipped to where g* is finite: what is left to do after scaling is a last bit."""
     g = problem.regularizer
     return -np.minimum(np.maximum(-u, g.dual_low), g.dual_high)
 

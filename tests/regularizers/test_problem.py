@@ -50,14 +50,16 @@ def test_an_algorithm_serves_or_refuses_before_any_work(g, name, monkeypatch):
     with pytest.raises(ValueError, match="it is served by") as error:
         problem.solve(algorithm=name)
     sentence = str(error.value)
-    what = "the form l1 |x|" if name == "working-set" else "the elastic net's strengths l1 and l2"
+    what = "a regulariser of the form" if name == "working-set" else "the elastic net, l1 |x|"
     assert sentence.startswith(f"algorithm={name!r} needs {what}")
     assert f"regularizer={g!r}" in sentence
     assert all(repr(other) in sentence for other in serve)
 
 
 def test_coordinate_steps_need_bounds():
-    with pytest.raises(ValueError, match=r"'working-set' needs the form l1 \|x\|.*Smooth\(\)"):
+    with pytest.raises(
+        ValueError, match=r"'working-set' needs a regulariser of the form l1.*Smooth\(\)"
+    ):
         dualgap.solve(A, B, regularizer=outside.Smooth(), algorithm="working-set")
 
 

@@ -105,7 +105,7 @@ class _Laws:
         return np.array(np.broadcast_to(low, self.d)), np.array(np.broadcast_to(high, self.d))
 
     def at(self, base: Array, j: int, value: float) -> float:
-        """G where coordinate j has this value and the others those of ``base``."""
+        """g where coordinate j has this value and the others those of ``base``."""
         x = base.copy()
         x[j] = value
         return float(self.g.value(x))
@@ -144,7 +144,7 @@ class _Laws:
             self.fail("form", "prox has changed its argument v; it should return a new array.")
 
     def values(self) -> None:
-        """G >= 0, finite on its domain, and a number everywhere."""
+        """g >= 0, finite on its domain, and a number everywhere."""
         for x in self.inside():
             value = self.g.value(x)
             if not 0.0 <= value < np.inf:
@@ -248,7 +248,7 @@ class _Laws:
                     )
 
     def interval(self) -> None:
-        """Conj is finite inside of the dual interval, which contains 0, and infinite outside."""
+        """conj is finite inside of the dual interval, which contains 0, and infinite outside."""
         low, high = self.ends()
         for j in range(self.d):
             if not low[j] <= 0.0 <= high[j]:
@@ -276,7 +276,7 @@ class _Laws:
                     )
 
     def fenchel_young(self) -> None:
-        """G(x) + g*(s) >= s'x, and fenchel_gap is the difference."""
+        """g(x) + g*(s) >= s'x, and fenchel_gap is the difference."""
         far = [np.array(self.g.nearest(self.full(sign * FAR))) for sign in (-1.0, 1.0)]
         for s in self.dual():
             conj = self.g.conj(s)

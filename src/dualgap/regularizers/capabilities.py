@@ -23,8 +23,8 @@ from dualgap.regularizers.strengths import padded
 Need = Literal["prox", "bounds", "strengths"]
 
 WANTED: dict[str, str] = {
-    "bounds": "the form l1 |x| + (l2/2) x^2 between bounds, for its compiled coordinate steps",
-    "strengths": "the elastic net's strengths l1 and l2, without bounds",
+    "bounds": "a regulariser of the form l1 |x| + (l2/2) x^2 between bounds",
+    "strengths": "the elastic net, l1 |x| + (l2/2) x^2 without bounds",
 }
 """What is missing, in words."""
 
@@ -57,8 +57,8 @@ def refuse(who: str, need: Need, given: Regularizer, g: Regularizer, serve: Iter
     missing = regularizer_missing(need, g)
     if missing:
         raise ValueError(
-            f"{who} needs {' and '.join(missing)}, and regularizer={given!r} does not have them; "
-            f"it is served by {', '.join(map(repr, serve))}."
+            f"{who} needs {' and '.join(missing)}, and regularizer={given!r} is not of that "
+            f"form; it is served by {', '.join(map(repr, serve))}."
         )
 
 
