@@ -21,10 +21,11 @@ if TYPE_CHECKING:
         experiments,
         losses,
         preconditioners,
+        regularizers,
     )
     from dualgap.api import Problem, certify, solve
     from dualgap.certificate import Certificate
-    from dualgap.checks import check_design, check_loss
+    from dualgap.checks import check_design, check_loss, check_regularizer
     from dualgap.estimators import (
         ElasticNet,
         ElasticNetCV,
@@ -65,6 +66,7 @@ _HOMES = {
     "certify": "dualgap.api",
     "check_design": "dualgap.checks",
     "check_loss": "dualgap.checks",
+    "check_regularizer": "dualgap.checks",
     "path": "dualgap.paths",
     "solve": "dualgap.api",
     **dict.fromkeys(_ESTIMATORS, "dualgap.estimators"),
@@ -79,6 +81,7 @@ _MODULES = (
     "experiments",
     "losses",
     "preconditioners",
+    "regularizers",
 )
 
 __all__ = [
@@ -102,6 +105,7 @@ __all__ = [
     "certify",
     "check_design",
     "check_loss",
+    "check_regularizer",
     "checks",
     "datasets",
     "designs",
@@ -110,6 +114,7 @@ __all__ = [
     "losses",
     "path",
     "preconditioners",
+    "regularizers",
     "show_versions",
     "solve",
 ]

@@ -14,7 +14,7 @@ import os
 import platform
 import zipfile
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, fields, is_dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,12 +25,15 @@ import scipy.sparse as sp
 from dualgap._files import check_writable, replacing
 from dualgap.designs import DenseDesign, SparseDesign
 from dualgap.losses import LOSSES, Loss
+from dualgap.regularizers import REGULARIZERS, Regularizer
 
 if TYPE_CHECKING:
     from dualgap.problem import Problem
 
 FORMAT = "dualgap problem"
 VERSION = 1
+WITH_REGULARIZER = 2
+"""The version of a problem that names its regulariser: readers of version 1 would leave it out."""
 ARGUMENTS = "arguments.json"
 OPTIONAL = ("penalty_weights", "sample_weight", "offset")
 """Arrays that a problem may do without."""
@@ -66,6 +69,12 @@ def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
             f"loss={problem.loss!r} is not one of dualgap's ({', '.join(LOSSES)}); a file cannot "
             "hold the code of another."
         )
+    given = problem.given
+    if given is not None and REGULARIZERS.get(type(given).__name__) is not type(given):
+        raise TypeError(
+            f"regularizer={given!r} is not one of dualgap's ({', '.join(REGULARIZERS)}); a file "
+            "cannot hold the code of another."
+        )
     data, arrays = _matrix(problem.base)
     arrays["b"] = problem.b
     if (problem.penalty_weights != 1.0).any():
@@ -73,9 +82,9 @@ def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
     for name in ("sample_weight", "offset"):
         if (values := getattr(problem, name)) is not None:
             arrays[name] = values
-    arguments = {
+    arguments: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": VERSION,
+        "format_version": VERSION if given is None else WITH_REGULARIZER,
         "written_by": {
             "python": platform.python_version(),
             **{name: metadata.version(name) for name in ("dualgap", "numpy", "scipy", "numba")},
@@ -86,11 +95,22 @@ def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
         "l2": problem.l2,
         "fit_intercept": problem.fit_intercept,
     }
+    if given is not None:
+        names = _parts(type(given))
+        arguments["regularizer"] = {"name": type(given).__name__, "parts": names}
+        for name in names:
+            arrays[f"regularizer_{name}"] = np.asarray(getattr(given, name))
     with replacing(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(ARGUMENTS, json.dumps(arguments, indent=1))
         for name, values in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+def _parts(kind: type[Regularizer]) -> list[str]:
+    """The names of what it is made of."""
+    assert is_dataclass(kind)
+    return [field.name for field in fields(kind) if field.init]
 
 
 def _matrix(base: Any) -> tuple[dict[str, Any], dict[str, Values]]:
@@ -182,10 +202,10 @@ def _read(make: Callable[..., P], members: _Members) -> P:
     content = json.loads(members.read(ARGUMENTS).decode(), parse_constant=_refuse_constant)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError(f"{ARGUMENTS} does not say that its format is {FORMAT!r}.")
-    if content.get("format_version") != VERSION:
+    if content.get("format_version") not in (VERSION, WITH_REGULARIZER):
         raise ValueError(
             f"its format_version is {content.get('format_version')!r}; this dualgap reads "
-            f"{VERSION}."
+            f"{VERSION} and {WITH_REGULARIZER}."
         )
     arrays = {name: members.array(name) for name in OPTIONAL if f"{name}.npy" in members.names}
     return make(
@@ -194,6 +214,7 @@ def _read(make: Callable[..., P], members: _Members) -> P:
         loss=_read_loss(content["loss"]),
         l1=content["l1"],
         l2=content["l2"],
+        regularizer=_read_regularizer(content.get("regularizer"), members),
         fit_intercept=content["fit_intercept"],
         **arrays,
     )
@@ -209,6 +230,19 @@ def _read_loss(content: dict[str, Any]) -> Loss:
     if name not in LOSSES:
         raise ValueError(f"the loss {name!r} is unknown; known are {', '.join(LOSSES)}.")
     return LOSSES[name](**options)
+
+
+def _read_regularizer(content: dict[str, Any] | None, members: _Members) -> Regularizer | None:
+    if content is None:
+        return None
+    name = content["name"]
+    if name not in REGULARIZERS:
+        known = ", ".join(REGULARIZERS)
+        raise ValueError(f"the regulariser {name!r} is unknown; known are {known}.")
+    kind = REGULARIZERS[name]
+    if content["parts"] != _parts(kind):
+        raise ValueError(f"the regulariser {name} is said to be made of {content['parts']}.")
+    return kind(**{part: members.array(f"regularizer_{part}") for part in content["parts"]})
 
 
 def _read_matrix(content: dict[str, Any], members: _Members) -> Any:

@@ -20,6 +20,7 @@ from dualgap.certificate import Certificate, certify_point
 from dualgap.designs import Design, as_design
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner
+from dualgap.regularizers import Regularizer
 from dualgap.result import Result
 from dualgap.solving import solve_problem
 from dualgap.state import State, replace
@@ -52,6 +53,10 @@ class Problem(values.Problem):
         Strengths, >= 0; both 0 is a problem without regulariser.
     penalty_weights : array of shape (d,), optional
         p_j >= 0, 1 by default; 0 leaves a coordinate free.
+    regularizer : Regularizer, optional
+        Any g(x) in place of the elastic net that l1, l2 and penalty_weights are shorthand for, such
+        as ``dualgap.regularizers.NonNegative(l1=0.1)``; of the coefficients only, the intercept is
+        never penalised.
     fit_intercept : bool
         Whether there is an unpenalised intercept c.
     sample_weight : array of shape (n,), optional
@@ -147,6 +152,7 @@ def solve(
     l1: float = 0.0,
     l2: float = 0.0,
     penalty_weights: Any = None,
+    regularizer: Regularizer | None = None,
     fit_intercept: bool = False,
     sample_weight: Any = None,
     offset: Any = None,
@@ -171,7 +177,7 @@ def solve(
 
     Parameters
     ----------
-    A, b, loss, l1, l2, penalty_weights, fit_intercept, sample_weight, offset
+    A, b, loss, l1, l2, penalty_weights, regularizer, fit_intercept, sample_weight, offset
         The problem, as in `Problem`.
     algorithm : str or Algorithm
         ``"auto"``, or one of the paper's: ``"bpd"``, ``"opt-bpd"``, ``"ada-bpd"``, ``"df-bpd"``,
@@ -228,6 +234,7 @@ def solve(
         l1=l1,
         l2=l2,
         penalty_weights=penalty_weights,
+        regularizer=regularizer,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         offset=offset,
@@ -263,6 +270,7 @@ def certify(
     l1: float = 0.0,
     l2: float = 0.0,
     penalty_weights: Any = None,
+    regularizer: Regularizer | None = None,
     intercept: Any = 0.0,
     sample_weight: Any = None,
     offset: Any = None,
@@ -271,11 +279,12 @@ def certify(
     """Bound P(x) - P* for any x, whoever found it.
 
     The objective is that of `Problem`: (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) +
-    sum_j p_j (l1|x_j| + (l2/2)x_j^2).
+    sum_j p_j (l1|x_j| + (l2/2)x_j^2), or with another regulariser g(x). An x at which g is not
+    finite has P(x) = inf, and no certificate.
 
     Parameters
     ----------
-    A, b, loss, l1, l2, penalty_weights, sample_weight, offset
+    A, b, loss, l1, l2, penalty_weights, regularizer, sample_weight, offset
         The problem, as in `Problem`.
     x : array of shape (d,)
         The primal point.
@@ -302,6 +311,7 @@ def certify(
         l1=l1,
         l2=l2,
         penalty_weights=penalty_weights,
+        regularizer=regularizer,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         offset=offset,

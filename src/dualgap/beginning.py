@@ -66,6 +66,8 @@ class Beginning:
         self._before_inner: float | None = None
         if isinstance(self.state, State) and not self.state.begun:
             self.x, self.state = self.state.x, None
+        if not self.problem.regularizer.has_strengths and self.state is None:
+            self.x = self._inside(self.x)
 
     def run(self) -> None:
         """Choose, and start."""
@@ -93,6 +95,12 @@ class Beginning:
             inner = self._in(self.state.change)
             given.check_state(inner, chosen, self.state)
             chosen.prepare(inner, self.state)
+
+    def _inside(self, x: Array | None) -> Array | None:
+        """Where to start, brought to where the regulariser is finite."""
+        start = self.problem.zeros() if x is None else x
+        inside = self.problem.regularizer.nearest(start)
+        return x if np.array_equal(inside, start) else inside
 
     def _choose(self) -> None:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from dualgap import dual_intervals
 from dualgap._arrays import dot
 from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
@@ -211,7 +212,7 @@ def _make(
         gap, kind, rounding = math.inf, "none", math.inf
     scale = problem.scale(primal)
     relative = gap / scale if 0 < scale < math.inf else (0.0 if gap == 0 else math.inf)
-    strong = problem.regularizer.l2[: problem.d].min()
+    strong = problem.penalty.smooth_part().min()
     distance = math.sqrt(2.0 * gap / strong) if certified and strong > 0 else math.inf
     return Certificate(
         primal=primal,
@@ -254,7 +255,10 @@ def _duality_gap(
 
 def _last_bits(problem: Problem, length: Array, gap: float) -> float:
     """What the last bits of y, a float, can do to the gap where columns are large."""
-    g = problem.regularizer
+    if not problem.regularizer.has_strengths:
+        moved = UNIT * np.multiply.outer(problem.column_norms, length)
+        return dual_intervals.last_bits(problem, moved, gap)
+    g = problem.elastic_net
     most = UNIT * float(length if length.ndim == 0 else length.max())
     most *= problem.constants.largest_column
     quick = most * most * g.l2.size / (2.0 * g.penalised_strength) if g.has_l2 else 0.0
@@ -274,29 +278,38 @@ def bounded_terms(
     problem: Problem, x: Array, at: Predicted, phi: float, point: DualPoint
 ) -> tuple[float, float, float]:
     """The loss's and the regulariser's part of the gap from above, and both without rounding."""
-    g, s, z = problem.regularizer, -point.u, at.z
+    s, z = -point.u, at.z
     mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
     error = at.error + _evaluation_error(problem, z, phi) + point.shift
     loss = moved(problem, mismatch + point.extra, z, error, point.y, point.reach)
     if not problem.loss.has_exact_gap:
         length = float(point.length) if z.ndim == 1 else float(np.linalg.norm(point.length))
         loss += cancelled(problem, z, point.y, phi, length)
+    penalty, bare = _penalty_terms(problem, x, s, point.error)
+    if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
+        y, u = point.y / point.shrunk, point.u / point.shrunk
+        bare = _penalty_terms(problem, x, -u, point.error)[1]
+        mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
+    return loss, penalty, mismatch + bare
+
+
+def _penalty_terms(problem: Problem, x: Array, s: Array, error: Array) -> tuple[float, float]:
+    """The regulariser's part from above, s being off by ``error``, and without rounding."""
+    if not problem.regularizer.has_strengths:
+        return dual_intervals.terms(problem, x, s, error)
+    g = problem.elastic_net
     parts, size = g.fenchel_gap(x, s), np.abs(x)
     penalty = bare = float(parts.sum())
     if g.has_l2:
-        blurred = point.error + 4.0 * UNIT * (g.l2 * size + np.abs(s))
+        blurred = error + 4.0 * UNIT * (g.l2 * size + np.abs(s))
         blurred *= blurred
         blurred /= g.divisors
         slack = 0.5 * float(blurred.sum())
         curved = bare if g.strong_convexity > 0.0 else float(parts.sum(where=g.l2 > 0.0))
         penalty += 2.0 * math.sqrt(curved) * math.sqrt(slack) + slack
     if g.has_l1:  # l1 |x| - s x without l2; and strengths l1 p_j are rounded
-        penalty += dot(point.error * g.boxed + 4.0 * UNIT * g.l1, size)
-    if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
-        y, u = point.y / point.shrunk, point.u / point.shrunk
-        bare = float(g.fenchel_gap(x, -u).sum())
-        mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
-    return loss, penalty, mismatch + bare
+        penalty += dot(error * g.boxed + 4.0 * UNIT * g.l1, size)
+    return penalty, bare
 
 
 def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
@@ -312,8 +325,10 @@ def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
 def _without_dual(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound | None:
     """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
     z = at.z
-    loss, regularizer = problem.loss, problem.regularizer
-    if regularizer.has_l1 or problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
+    if problem.regularizer.has_l1:
+        return None
+    loss, regularizer = problem.loss, problem.elastic_net
+    if problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
         return None
     gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
     everything = np.ones(problem.size, dtype=bool)

@@ -8,6 +8,9 @@ In this order, each step keeping what the ones before it achieved:
    several free coordinates: y - W A beta, W = diag(phi'') at x, beta from weighted least squares;
    (vector predictions: the same two steps in `simplex`);
 3. coordinates with l1 but no l2 need |(A'Qy)_j| <= l1_j: scale y.
+
+Other regularisers have intervals of their own for -(A'Qy)_j (`dual_intervals`), into which y is
+scaled as well; where one ends at 0, y is moved before step 2.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from dualgap import simplex
+from dualgap import dual_intervals, simplex
 from dualgap._arrays import dot, per_row, within
 from dualgap._rounding import UNIT, gamma
 from dualgap._types import Array, Mask
@@ -59,6 +62,8 @@ class DualPoint:
 
 def repair_is_free(problem: Problem) -> bool:
     """Whether `repair_free` can make any y feasible, at a cost of O(n + d)."""
+    if problem.regularizer.has_one_sided:
+        return False
     if not problem.regularizer.has_free:
         return True
     return problem.free_intercept_only and problem.loss.is_quadratic
@@ -78,7 +83,7 @@ def repair_free(problem: Problem, y: Array, u: Array) -> tuple[Array, Array]:
         mean = problem.mean(y)
         y, u = y - mean, u - mean * problem.column_means
         u[-1] = 0.0  # a multiple of sum_i q_i y_i, but for rounding
-    if problem.regularizer.has_boxed:
+    if problem.regularizer.may_scale:
         t = l1_scale(problem, y, u)
         if t != 1.0:
             y, u = t * y, t * u
@@ -88,17 +93,21 @@ def repair_free(problem: Problem, y: Array, u: Array) -> tuple[Array, Array]:
 
 def _into_box(problem: Problem, u: Array) -> Array:
     """The factor of `l1_scale` brings u there but for the last bit; this takes care of that bit."""
-    return within(u, problem.regularizer.box)
+    if not problem.regularizer.has_strengths:
+        return dual_intervals.into(problem, u)
+    return within(u, problem.elastic_net.box)
 
 
 def l1_scale(problem: Problem, y: Array, u: Array) -> float:
-    """The factor that brings |(A'Qy)_j| below l1_j where there is no l2; best for squared loss."""
+    """The factor that brings -(A'Qy)_j to where g* is finite; best for squared loss."""
     return l1_scales(problem, y, u, None)[0]
 
 
 def l1_scales(problem: Problem, y: Array, u: Array, error: Array | None) -> tuple[float, float]:
     """The factor where ``error``, that of u, has its say, and the one where it has none."""
-    g, size = problem.regularizer, np.abs(u)
+    if not problem.regularizer.has_strengths:
+        return dual_intervals.scales(problem, y, u, error)
+    g, size = problem.elastic_net, np.abs(u)
     over = [float((size / g.box).max())]
     over.append(over[0] if error is None else float(((size + error) / g.box).max()))
     limits = [1.0 / value if value > 0 else np.inf for value in over]
@@ -144,6 +153,9 @@ def make_feasible(
     if y.ndim == 2:
         y = simplex.closed(y, problem.b)
     kind: Kind = "gap_scaled_dual" if changed else "gap"
+    if problem.regularizer.has_one_sided:
+        before, y = y, _where(counts, dual_intervals.moved_inside(problem, z, y, products))
+        kind = kind if y is before else "gap_projected_dual"
     u: Array | None = None
     last, shrunk, length, error = _LastStep(), 1.0, None, None
     if problem.free_intercept_only:
@@ -163,7 +175,7 @@ def make_feasible(
         u = products.adjoint(problem, y)
     if length is None:
         length = lengths(problem, y)
-    if problem.regularizer.has_boxed:
+    if problem.regularizer.may_scale:
         error = products.adjoint_error(problem, length, u, last.reach)
         t, exact = l1_scales(problem, y, u, error)
         shrunk = t / exact if exact else 1.0

@@ -1,10 +1,11 @@
 """The problem: design, targets, loss, regulariser, weights; the only home of 1/n.
 
-    P(x, c) = sum_i q_i phi_i(z_i) + sum_j p_j (l1 |x_j| + (l2/2) x_j^2),   z = A x + c + offset
+    P(x, c) = sum_i q_i phi_i(z_i) + g(x),   z = A x + c + offset
     D(y)    = sum_i q_i (y_i offset_i - phi_i*(y_i)) - g*(-A'Qy)
 
-with q_i = w_i / sum w. An intercept is one more coordinate, free of penalty, whose column is
-constant: inside the package x stands for (x, c/s) and A for (A, s 1), see `designs.intercept`.
+with q_i = w_i / sum w and g(x) = sum_j p_j (l1 |x_j| + (l2/2) x_j^2), or any `Regularizer`. An
+intercept is one more coordinate, free of penalty, whose column is constant: inside the package x
+stands for (x, c/s) and A for (A, s 1), see `designs.intercept`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from dualgap.constants import Constants
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.losses import Loss, as_loss
 from dualgap.null_model import null_model, null_model_may_fit
-from dualgap.regularizers import ElasticNet
+from dualgap.regularizers import Box, ElasticNet, Regularizer
+from dualgap.regularizers.capabilities import check_type, of_problem
 from dualgap.spans import Span, span
 
 LARGEST_COEFFICIENT = 1e305
@@ -46,6 +48,7 @@ class Problem:
         l1: float = 0.0,
         l2: float = 0.0,
         penalty_weights: Any = None,
+        regularizer: Regularizer | None = None,
         fit_intercept: bool = False,
         sample_weight: Any = None,
         offset: Any = None,
@@ -54,6 +57,15 @@ class Problem:
         self.l1 = check.real("l1", l1, low=0.0)
         self.l2 = check.real("l2", l2, low=0.0)
         self.fit_intercept = check.flag("fit_intercept", fit_intercept)
+        self.given = regularizer
+        """The regulariser as it was given; None where it is the elastic net of l1 and l2."""
+        if regularizer is not None:
+            check_type(regularizer)
+            if self.l1 or self.l2 or penalty_weights is not None:
+                raise ValueError(
+                    "l1, l2 and penalty_weights are shorthand for the elastic net, and "
+                    f"regularizer={regularizer!r} is given as well; give one or the other."
+                )
         self.base = base = as_design(A)
         """A without the column of an intercept."""
         self.n, self.d = base.shape
@@ -78,23 +90,44 @@ class Problem:
                 zero="to leave that column without penalty",
             )
         self.penalty_weights = weights
-        self.regularizer = self._regularizer()
+        self._regularize()
         self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
         self.constants = Constants(self.design, self.q)
 
-    def _regularizer(self) -> ElasticNet:
-        """The strengths of each coordinate; an intercept is one without penalty."""
+    def _regularize(self) -> None:
+        """Of the coefficients, and of x, in which an intercept is one more, without penalty."""
+        if self.given is not None:
+            self._penalise(self.given)
+            return
         l1_j, l2_j = self.l1 * self.penalty_weights, self.l2 * self.penalty_weights
         if max(l1_j.max(), l2_j.max()) > check.LARGEST:
             raise ValueError(
                 f"l1={self.l1:g} and l2={self.l2:g} with these penalty_weights reach "
                 f"{max(l1_j.max(), l2_j.max()):g}, more than {check.LARGEST:g}. Use smaller ones."
             )
-        if self.fit_intercept:
-            l1_j, l2_j = np.append(l1_j, 0.0), np.append(l2_j, 0.0)
-        if self.outputs is not None:
-            l1_j, l2_j = l1_j[:, None], l2_j[:, None]
-        return ElasticNet(l1_j, l2_j)
+        self._penalise(ElasticNet(l1_j, l2_j))
+
+    def _penalise(self, penalty: Regularizer) -> None:
+        """With a regulariser of the coefficients."""
+        self.penalty: Regularizer = penalty
+        """That of the coefficients alone."""
+        free, by_class = int(self.fit_intercept), self.outputs is not None
+        self.regularizer = of_problem(penalty, self.d, free=free, by_class=by_class)
+        """That of x, in which an intercept is one more coordinate."""
+
+    @property
+    def elastic_net(self) -> ElasticNet:
+        """The regulariser of x with its strengths, for what is written for the elastic net only."""
+        if not isinstance(self.regularizer, ElasticNet):
+            raise TypeError(f"regularizer={self.given!r} has no strengths l1 and l2 to go by.")
+        return self.regularizer
+
+    @property
+    def bounded_net(self) -> ElasticNet | Box:
+        """The same, which may have bounds as well."""
+        if not self.regularizer.has_strengths and isinstance(self.regularizer, Box):
+            return self.regularizer
+        return self.elastic_net
 
     def replace(
         self,
@@ -103,15 +136,16 @@ class Problem:
         loss: str | Loss | None = None,
         l1: float | None = None,
         l2: float | None = None,
+        regularizer: Regularizer | None = None,
     ) -> Self:
-        """The same data with other targets, loss or strengths.
+        """The same data with other targets, loss, strengths or regulariser.
 
         The data, the weights, and what was found out about them (constants) are shared, so that a
         path or many targets pay for them once.
 
         Parameters
         ----------
-        b, loss, l1, l2
+        b, loss, l1, l2, regularizer
             As in `Problem`; what is not given stays.
         """
         other = copy.copy(self)
@@ -129,17 +163,33 @@ class Problem:
                     "make a new Problem."
                 )
         if l1 is not None or l2 is not None:
+            if self.given is not None or regularizer is not None:
+                raise ValueError(
+                    "l1 and l2 are shorthand for the elastic net, and this problem has regularizer="
+                    f"{self.given if regularizer is None else regularizer!r}; replace that."
+                )
             other.__dict__.pop("free_span", None)
             other.l1 = self.l1 if l1 is None else check.real("l1", l1, low=0.0)
             other.l2 = self.l2 if l2 is None else check.real("l2", l2, low=0.0)
-            other.regularizer = other._regularizer()
+            other._regularize()
+        if regularizer is not None:
+            check_type(regularizer)
+            other.__dict__.pop("free_span", None)
+            other.l1, other.l2, other.penalty_weights = 0.0, 0.0, np.ones(self.d)
+            other.given = regularizer
+            other._regularize()
         return other
+
+    def with_strengths(self, l1: float, l2: float) -> Problem:
+        """The same with these strengths of the elastic net, or of the regulariser given."""
+        if self.given is None:
+            return self.replace(l1=l1, l2=l2)
+        return self.replace(regularizer=self.given.with_strengths(l1, l2))
 
     def in_variables(
         self,
         base: Design,
-        l1: Array,
-        l2: Array,
+        penalty: Regularizer,
         *,
         intercept_scale: float | None = None,
     ) -> Self:
@@ -149,8 +199,8 @@ class Problem:
         ----------
         base : Design
             A in the new variables, without the column of an intercept.
-        l1, l2 : array
-            Strengths per new coordinate.
+        penalty : Regularizer
+            That of the new coordinates.
         intercept_scale : float, optional
             What suits as the constant column; see `InterceptDesign`.
         """
@@ -160,10 +210,7 @@ class Problem:
         inner.design = base
         if self.fit_intercept:
             inner.design = InterceptDesign(base, self.q, intercept_scale)
-            l1, l2 = np.append(l1, 0.0), np.append(l2, 0.0)
-        if self.outputs is not None:
-            l1, l2 = l1[:, None], l2[:, None]
-        inner.regularizer = ElasticNet(l1, l2)
+        inner._penalise(penalty)
         inner.constants = Constants(inner.design, self.q)
         return inner
 
@@ -171,8 +218,17 @@ class Problem:
         """One line."""
         parts = [f"{self.n} x {self.d}", f"loss={self.loss.name!r}"]
         parts += [f"{k}={v:g}" for k, v in (("l1", self.l1), ("l2", self.l2)) if v]
+        parts += [] if self.given is None else [f"regularizer={self.given!r}"]
         parts += ["fit_intercept=True"] if self.fit_intercept else []
         return f"Problem({', '.join(parts)})"
+
+    def into_domain(self, x: Array) -> Array:
+        """Coefficients, brought to the nearest ones at which the regulariser is finite."""
+        if isinstance(self.regularizer, ElasticNet):
+            return x
+        if x.ndim == 1:
+            return self.penalty.nearest(x)
+        return np.stack([self.penalty.nearest(column) for column in x.T], axis=1)
 
     # ---- the mathematics: x stands for (x, c) ----
 

@@ -41,7 +41,7 @@ class _Model:
     def __init__(
         self, problem: Problem, x: Array, z: Array, products: Products, majorise: bool = False
     ) -> None:
-        g = problem.regularizer
+        g = problem.elastic_net
         self.problem, self.x = problem, x
         self.J: Places = np.flatnonzero((g.l1 == 0.0) | (x != 0.0))
         self.slope = problem.loss.grad(z, problem.b)
@@ -79,9 +79,9 @@ class _Model:
 
 def is_refinable(problem: Problem, x: Array) -> bool:
     """Whether a step costs little, and rows have one prediction."""
-    if problem.loss.is_vector:
+    if problem.loss.is_vector or not problem.regularizer.has_strengths:
         return False
-    count = int(((problem.regularizer.l1 == 0.0) | (x != 0.0)).sum())
+    count = int(((problem.elastic_net.l1 == 0.0) | (x != 0.0)).sum())
     return 0 < count <= MOST_COLUMNS and problem.n * count <= MOST_ENTRIES
 
 
@@ -121,7 +121,7 @@ def _lower(problem: Problem, x: Array, z: Array, products: Products) -> Array | 
             return np.inf, new
         return problem.primal(new, products.predict(problem, new).z), new
 
-    has_l1 = problem.regularizer.l1 > 0.0
+    has_l1 = problem.elastic_net.l1 > 0.0
     primal = problem.primal(x, z)
     for majorise in (False, True):
         model = _Model(problem, x, z, products, majorise)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-POSITIVE = "positive=True is refused."
 TOL = (
     "tol bounds the relative duality gap, not a step or a gradient: at the tol of this test "
     "coefficients agree to about its square root, which is fewer digits than are asked for."
@@ -33,16 +32,12 @@ REASONS: dict[str, str] = {
     "test_regularization_limits_ridge_gcv": TINY + " Also, gcv_mode has no effect, so that no "
     "FutureWarning is due.",
     "test_n_iter": "n_iter_ counts passes; a step of Newton's is several.",
-    "test_ridge_fit_intercept_sparse": POSITIVE,
     "test_ridge_fit_intercept_sparse_error": NAMES,
     "test_ridge_fit_intercept_sparse_sag": NAMES,
-    "test_dtype_match": POSITIVE + " (Ridge.) liblinear's float64 (LogisticRegression): float32 "
-    "is kept with every solver name.",
-    "test_ridge_positive_regression_test": POSITIVE,
-    "test_ridge_ground_truth_positive_test": POSITIVE,
-    "test_positive_ridge_loss": POSITIVE,
+    "test_dtype_match": "liblinear's float64 (LogisticRegression): float32 is kept with every "
+    "solver name.",
+    "test_ridge_positive_error_test": NAMES,
     "test_lbfgs_solver_error": QUICKER,
-    "test_ridge_sample_weight_consistency": POSITIVE,
     # ---- test_logistic ----
     "test_logistic_glmnet": TOL,
     "test_check_solver_option": NAMES,
@@ -62,11 +57,7 @@ REASONS: dict[str, str] = {
     "test_enet_nonfinite_params": WORDS,
     "test_lasso_dual_gap": "The gap of 1e-14 is at rounding, where the formula of the test and "
     "ours differ in the last digits of P.",
-    "test_lasso_cv_positive_constraint": POSITIVE,
-    "test_lasso_positive_constraint": POSITIVE,
-    "test_enet_positive_constraint": POSITIVE,
-    "test_enet_cv_positive_constraint": POSITIVE,
-    "test_enet_alpha_max": POSITIVE,
+    "test_enet_alpha_max": "eps must be less than 1: the smallest alpha is less than the largest.",
     "test_lasso_alpha_warning": "alpha=0 converges, and is certified: there is nothing to warn of.",
     "test_uniform_targets": "Equal to 10 digits, not to the last bit: alpha = 1e-15 is no penalty.",
     "test_1d_multioutput_enet_and_multitask_enet_cv": TOL,

@@ -198,7 +198,7 @@ def test_solve_says_what_is_missing_before_any_work():
     Half.shape = (0, 2)
     with pytest.raises(ValueError, match="empty"):
         dualgap.solve(Half(), np.zeros(0))
-    with pytest.raises(TypeError, match=r"OfBlocks has no rows\(\)"):
+    with pytest.raises(ValueError, match=r"the design OfBlocks has no rows\(\)"):
         dualgap.solve(OfBlocks(), np.sign(A[:, 0]), loss="logistic", l2=1e-2, algorithm="saga")
 
 

@@ -156,7 +156,7 @@ def test_other_variables_are_refused(tmp_path):
     from dualgap.designs import ScaledDesign
 
     problem = example(losses.Squared())
-    inner = problem.in_variables(ScaledDesign(problem.base, np.ones(5)), np.ones(5), np.ones(5))
+    inner = problem.in_variables(ScaledDesign(problem.base, np.ones(5)), problem.penalty)
     with pytest.raises(TypeError, match="ScaledDesign, which no file can hold"):
         inner.dump(tmp_path / "p")
     assert os.listdir(tmp_path) == []
@@ -224,7 +224,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path):
     ("change", "message"),
     [
         ({"format": "model"}, "does not say that its format"),
-        ({"format_version": 2}, "format_version is 2"),
+        ({"format_version": 3}, "format_version is 3"),
         ({"l1": -1.0}, "l1 must be at least 0"),
         ({"l1": "0"}, "l1 must be a real number"),
         ({"l1": 10**400}, "l1 must be finite"),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dualgap.regularizers.capabilities import WANTED, Need, is_served
+
 if TYPE_CHECKING:
     from dualgap.algorithms.contract import Algorithm
     from dualgap.problem import Problem
@@ -33,10 +35,15 @@ class Needs:
         A loss that the compiled kernels know.
     scalar_loss : bool
         A loss of one prediction a row.
+    rows : bool
+        A design whose rows can be visited one after the other.
     no_l1 : bool
         A regulariser without an l1 part.
     l2_everywhere : bool
         l2 > 0 on every coordinate, so that there is no free intercept.
+    regularizer : str
+        ``"strengths"``: the elastic net; ``"bounds"``: that, or one with bounds; ``"prox"``: any.
+        See `regularizers.capabilities`.
     instead : str
         The algorithm that is the same but for the dual prox, where there is one.
     """
@@ -45,8 +52,10 @@ class Needs:
     dual_prox: bool = False
     compiled_loss: bool = False
     scalar_loss: bool = False
+    rows: bool = False
     no_l1: bool = False
     l2_everywhere: bool = False
+    regularizer: Need = "strengths"
     instead: str = ""
 
 
@@ -83,11 +92,14 @@ def serving(problem: Problem, first: tuple[str, ...] = ()) -> list[str]:
 def _absent(needs: Needs, problem: Problem) -> list[str]:
     """Fields of the needs that the problem does not meet."""
     loss, g = problem.loss, problem.regularizer
+    if not is_served(needs.regularizer, g):
+        return ["regularizer"]
     absent = {
         "gamma": loss.gamma is None,
         "dual_prox": not loss.has_dual_prox,
         "scalar_loss": loss.is_vector,
         "compiled_loss": loss.code < 0,
+        "rows": not problem.base.offers_rows,
         "no_l1": g.has_l1,
         "l2_everywhere": not g.strong_convexity > 0.0,
     }
@@ -104,6 +116,14 @@ class _Lacks:
     def _use(self, *first: str) -> str:
         some = [repr(name) for name in serving(self.problem, first)[:3]]
         return f"use {', '.join(some)} or 'auto'"
+
+    def regularizer(self) -> str:
+        serve = ", ".join(map(repr, serving(self.problem)))
+        wanted = WANTED[self.algorithm.requires.regularizer]
+        return (
+            f"{self.who} needs {wanted}, and regularizer={self.problem.given!r} is not of that "
+            f"form; it is served by {serve or 'no algorithm with this loss'}."
+        )
 
     def gamma(self) -> str:
         use = self._use("newton", "working-set", "prox-newton")
@@ -126,6 +146,14 @@ class _Lacks:
     def compiled_loss(self) -> str:
         use = self._use("adf-bpd", "newton", "working-set", "prox-newton")
         return f"{self.who} runs compiled kernels, which do not know {self.loss}; {use}."
+
+    def rows(self) -> str:
+        design = type(self.problem.base).__name__
+        use = self._use("adf-bpd", "newton", "working-set", "prox-newton")
+        return (
+            f"{self.who} visits one row after the other, and the design {design} has no rows(); "
+            f"{use}."
+        )
 
     def no_l1(self) -> str:
         use = self._use("working-set", "prox-newton", "ada-bpd", "adf-bpd")

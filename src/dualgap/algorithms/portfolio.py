@@ -2,6 +2,8 @@
 
 - An option of the primal-dual methods is given (adapt, mu, schedule): `ada-bpd`, or `adf-bpd` where
   the dual prox has no formula.
+- A regulariser with bounds: `working-set`; any other than the elastic net, and bounds with several
+  predictions a row: `ada-bpd` or `adf-bpd`, which need no more than its prox.
 - l1 > 0: `working-set`, because the solution is sparse; with several predictions a row
   `prox-newton`.
 - No l1, every coordinate has l2, R^2/(gamma l2) <= n, not squared loss, and a factorisation would
@@ -14,6 +16,8 @@ conjugate gradients to a factorisation, when that is the cheaper way by then.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from dualgap import factorised
 from dualgap.algorithms.baselines.sdca import SDCA
@@ -39,21 +43,36 @@ DEAR = 10.0
 
 def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
     """The algorithm and the reason; ``with_steps``: options of primal-dual steps are given."""
+    tried: list[Algorithm] = []
+    for algorithm, reason in _in_order(problem, with_steps):
+        if not missing(algorithm, problem):
+            return algorithm, reason
+        tried.append(algorithm)
+    raise ValueError(f"no algorithm serves {problem!r}: {missing(tried[-1], problem)[0]}")
+
+
+def _in_order(problem: Problem, with_steps: bool) -> Iterator[tuple[Algorithm, str]]:
+    """What may be taken, with the reason: the first whose needs are met is."""
     loss, g = problem.loss, problem.regularizer
+    steps: list[Algorithm] = [ADFBPD()]
+    if loss.has_dual_prox and not loss.prox_is_iterative:
+        steps = [AdaBPD(), *steps]
     if with_steps:
-        by_formula = loss.has_dual_prox and not loss.prox_is_iterative
-        return (AdaBPD() if by_formula else ADFBPD()), "its options were given"
-    if g.has_l1:
-        if loss.is_vector:
-            return ProxNewton(), "the regulariser has an l1 part, and rows have several predictions"
-        return WorkingSet(), "the regulariser has an l1 part"
-    if not loss.is_quadratic and not missing(SDCA(), problem):
-        most = _condition_for_ascent(problem)
-        strength = loss.known_gamma * g.strong_convexity
-        kappa = problem.constants.R.value**2 / strength if most else 0.0
-        if most and kappa <= most:
-            return SDCA(), f"the condition number {kappa:.2g} is below {most:.3g}"
-    return Newton(), "no l1 part, and Newton steps need no scaling"
+        yield from ((algorithm, "its options were given") for algorithm in steps)
+    elif not g.has_strengths:
+        yield WorkingSet(), "the regulariser has bounds"
+        yield from ((each, "of the regulariser there is only the prox") for each in steps)
+    elif g.has_l1:
+        yield WorkingSet(), "the regulariser has an l1 part"
+        yield ProxNewton(), "the regulariser has an l1 part, and rows have several predictions"
+    else:
+        if not loss.is_quadratic and not missing(SDCA(), problem):
+            most = _condition_for_ascent(problem)
+            strength = loss.known_gamma * g.strong_convexity
+            kappa = problem.constants.R.value**2 / strength if most else 0.0
+            if most and kappa <= most:
+                yield SDCA(), f"the condition number {kappa:.2g} is below {most:.3g}"
+        yield Newton(), "no l1 part, and Newton steps need no scaling"
 
 
 def _condition_for_ascent(problem: Problem) -> float:
@@ -61,7 +80,7 @@ def _condition_for_ascent(problem: Problem) -> float:
     if not problem.base.offers_rows:  # which its kernel walks
         return 0.0
     n, d = problem.n, problem.d
-    if n >= MANY_ROWS and factorised.cost(problem.design, problem.regularizer.l2) > DEAR:
+    if n >= MANY_ROWS and factorised.cost(problem.design, problem.elastic_net.l2) > DEAR:
         return float(n)
     long = not problem.base.is_sparse and LONG * n <= d and problem.base.nonzeros >= LARGE
     return n / 3.0 if long else 0.0

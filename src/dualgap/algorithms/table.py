@@ -9,10 +9,17 @@ COLUMNS = {
     "dual_prox": "dual prox",
     "compiled_loss": "compiled loss",
     "scalar_loss": "one prediction a row",
+    "rows": "rows one by one",
     "no_l1": "no l1",
     "l2_everywhere": "l2 on every coordinate",
 }
 """Headings of the table in the documentation."""
+REGULARIZERS = {
+    "prox": "any",
+    "bounds": "elastic net, with or without bounds",
+    "strengths": "elastic net",
+}
+"""What is served, by `Needs.regularizer`."""
 HEADER = """\
 # What each algorithm needs
 
@@ -23,11 +30,11 @@ it before any work, with a sentence that says what is missing and which algorith
 
 def table() -> str:
     """The algorithms and their needs, in Markdown."""
-    head = ["algorithm", *COLUMNS.values()]
+    head = ["algorithm", *COLUMNS.values(), "regulariser"]
     rows = [head, ["---"] * len(head)]
     for name, cls in ALGORITHMS.items():
         marks = ["needed" if getattr(cls.requires, need) else "" for need in COLUMNS]
-        rows.append([f"`{name}`", *marks])
+        rows.append([f"`{name}`", *marks, REGULARIZERS[cls.requires.regularizer]])
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     return HEADER + "\n" + "\n".join(lines) + "\n"
 

@@ -5,5 +5,6 @@ from __future__ import annotations
 from dualgap.checks.design import check_design
 from dualgap.checks.errors import LawError
 from dualgap.checks.loss import check_loss
+from dualgap.checks.regularizer import check_regularizer
 
-__all__ = ["LawError", "check_design", "check_loss"]
+__all__ = ["LawError", "check_design", "check_loss", "check_regularizer"]

@@ -22,6 +22,8 @@ from dualgap.limits import check, current
 
 Vectors = tuple[Array, Array, Array, Array, Array, Array]
 """w, r, x, h, l1 and l2 of coordinate descent."""
+Bounds = tuple[Array, Array]
+"""Between which x stays."""
 
 DENSE_ENOUGH = 0.4
 FEW_ROWS = 2
@@ -73,9 +75,11 @@ class Columns(ABC):
 
     def sweeps(
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
-        most: float, goal: float,
+        most: float, goal: float, bounds: Bounds | None = None,
     ) -> tuple[float, float]:  # fmt: skip
         """Coordinate descent on the columns, ``most`` sweeps; see `kernels.coordinate`.
+
+        With ``bounds``, low and high, x stays between them; see `kernels.bounded`.
 
         Returns the sweeps, and what is held against ``goal``. Now and then the limits of the call
         are looked at, which changes nothing but where the sweeps end.
@@ -88,7 +92,14 @@ class Columns(ABC):
         while True:
             before, last = visits, worst
             visits, rounds, worst = self._sweep(
-                (w, r, x, h, l1, l2), same, most, goal, visits, rounds, float(visits + piece)
+                (w, r, x, h, l1, l2),
+                bounds,
+                same,
+                most,
+                goal,
+                visits,
+                rounds,
+                float(visits + piece),
             )
             self._read((visits - before) / whole)
             if visits == before and rounds >= 0:  # the last sweep was the last
@@ -103,7 +114,7 @@ class Columns(ABC):
 
     @abstractmethod
     def _sweep(
-        self, vectors: Vectors, same: bool, most: float, goal: float,
+        self, vectors: Vectors, bounds: Bounds | None, same: bool, most: float, goal: float,
         visits: int, rounds: int, pause: float,
     ) -> tuple[int, int, float]:  # fmt: skip
         """The kernel on these columns; ``same`` says that all w are."""
@@ -202,12 +213,16 @@ class DenseColumns(Columns):
         return max(1, len(self.T))
 
     def _sweep(
-        self, vectors: Vectors, same: bool, most: float, goal: float,
+        self, vectors: Vectors, bounds: Bounds | None, same: bool, most: float, goal: float,
         visits: int, rounds: int, pause: float,
     ) -> tuple[int, int, float]:  # fmt: skip
         """Over the rows of T."""
+        from dualgap.kernels.bounded import bounded_dense_sweeps
         from dualgap.kernels.coordinate import dense_sweeps
 
+        if bounds is not None:
+            parts = (self.T, *vectors, *bounds)
+            return bounded_dense_sweeps(*parts, same, most, goal, visits, rounds, pause)
         return dense_sweeps(self.T, *vectors, same, most, goal, visits, rounds, pause)
 
 
@@ -293,14 +308,18 @@ class SparseColumns(Columns):
         return max(1, self.nonzeros)
 
     def _sweep(
-        self, vectors: Vectors, same: bool, most: float, goal: float,
+        self, vectors: Vectors, bounds: Bounds | None, same: bool, most: float, goal: float,
         visits: int, rounds: int, pause: float,
     ) -> tuple[int, int, float]:  # fmt: skip
         """Over the compressed columns."""
+        from dualgap.kernels.bounded import bounded_csc_sweeps
         from dualgap.kernels.coordinate import csc_sweeps
 
         B = self.B
         columns = (B.data, B.indices, B.indptr, self.constant)
+        if bounds is not None:
+            parts = (*columns, *vectors, *bounds)
+            return bounded_csc_sweeps(*parts, most, goal, visits, rounds, pause)
         return csc_sweeps(*columns, *vectors, most, goal, visits, rounds, pause)
 
 

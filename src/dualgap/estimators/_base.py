@@ -29,6 +29,7 @@ from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
 from dualgap.estimators._stopping import BestScore
 from dualgap.paths import joined
+from dualgap.regularizers import NonNegative
 from dualgap.state import State
 from dualgap.status import Status
 from dualgap.trace import Snapshot, Trace
@@ -105,11 +106,12 @@ class Certified(CallbackSupportMixin, Saved):
 
     def _check_positive(self) -> None:
         check.flags(self, "positive")
+
+    def _penalty(self, l1: float, l2: float) -> dict[str, Any]:
+        """What `Problem` is told of the regulariser."""
         if self.positive:
-            raise ValueError(
-                f"{type(self).__name__} of dualgap does not support positive=True, a constraint; "
-                "use scikit-learn's, or leave positive=False."
-            )
+            return {"regularizer": NonNegative(l1, l2)}
+        return {"l1": l1, "l2": l2}
 
     # ---- solving ----
 
@@ -137,7 +139,7 @@ class Certified(CallbackSupportMixin, Saved):
         algorithm = algorithm_for(self.solver, kind_of(problem))
         identity = (
             self.__dict__.get("_data_key"),
-            (problem.l1, problem.l2, problem.loss, problem.fit_intercept),
+            (problem.l1, problem.l2, repr(problem.given), problem.loss, problem.fit_intercept),
             (algorithm, self.random_state if isinstance(self.random_state, int) else None),
         )
         options: dict[str, Any] = {}

@@ -26,8 +26,11 @@ def least_norm(solution: Solution) -> Solution:
     Predictions, and with them P, stay as they are: the intercept takes up what the means lose.
     """
     problem = solution.problem
-    g = problem.regularizer
-    if g.has_l1 or g.has_l2 or min(problem.n, problem.d) > LARGEST_SIDE:
+    if (
+        problem.regularizer.has_l1
+        or problem.elastic_net.has_l2
+        or min(problem.n, problem.d) > LARGEST_SIDE
+    ):
         return solution
     shifts = problem.constants.column_shifts if problem.fit_intercept else None
     if shifts is None:

@@ -56,13 +56,18 @@ class Kind(NamedTuple):
     """There is a penalty."""
     many_short_runs: bool = False
     """There will be many runs, each from the primal and dual points of the last."""
+    positive: bool = False
+    """Coefficients must not be negative."""
 
 
 def kind_of(problem: Problem) -> Kind:
     """Of a problem."""
     g = problem.regularizer
     strong = g.strong_convexity > 0.0
-    return Kind(g.has_l1, strong, problem.loss.is_vector, g.has_l1 or g.has_l2)
+    if not g.has_strengths:
+        return Kind(True, strong, problem.loss.is_vector, positive=True)
+    penalised = g.has_l1 or problem.elastic_net.has_l2
+    return Kind(g.has_l1, strong, problem.loss.is_vector, penalised)
 
 
 def algorithm_for(solver: Any, kind: Kind) -> str | Algorithm:
@@ -90,7 +95,9 @@ def misfit(name: str, kind: Kind) -> str | None:
             "does not fit the multinomial loss (there are more than two classes), for want of a "
             "dual prox or kernel. Only binary classification is supported by it"
         )
-    needs = ALGORITHMS[name].requires if name in ALGORITHMS else Needs()
+    needs = ALGORITHMS[name].requires if name in ALGORITHMS else Needs(regularizer="prox")
+    if kind.positive and needs.regularizer == "strengths":
+        return "does not fit positive=True: it is written for a penalty without bounds"
     if needs.no_l1 and kind.l1:
         return "does not fit a penalty with l1, which has no second derivative"
     if name == "working-set" and not kind.penalised:

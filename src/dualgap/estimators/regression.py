@@ -57,15 +57,15 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
         first = Problem(
             X,
             columns[:, 0],
-            l1=strengths[0][0],
-            l2=strengths[0][1],
             fit_intercept=self.fit_intercept,
             sample_weight=weights,
+            **self._penalty(*strengths[0]),
         )
         solutions = []
         for k in range(targets):
-            l1, l2 = strengths[k]
-            problem = first if k == 0 else first.replace(b=columns[:, k], l1=l1, l2=l2)
+            problem = first
+            if k > 0:
+                problem = first.replace(b=columns[:, k], **self._penalty(*strengths[k]))
             stop = None if held is None else BestScore(_r2(held, k), self.n_iter_no_change)
 
             def watch(snapshot: Snapshot) -> bool:
@@ -130,7 +130,7 @@ class Ridge(SquaredLossRegressor):
         ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"saga"``, ``"lbfgs"`` are taken
         for ``"auto"``; our SAGA is ``"dualgap-saga"``.
     positive : bool, default=False
-        True is refused.
+        Whether coefficients must be >= 0. (The intercept need not.)
     random_state : int, RandomState instance or None, default=None
         Seed of randomised solvers and of the early stopping split.
     warm_start : bool, default=False
@@ -291,7 +291,7 @@ class ElasticNet(SquaredLossRegressor):
         Go on from the last fit. With the same data and parameters the run is continued exactly
         (primal and dual point, step sizes, adaptation); else it starts from the last points.
     positive : bool, default=False
-        True is refused.
+        Whether coefficients must be >= 0. (The intercept need not.)
     random_state : int, RandomState instance or None, default=None
         Seed of randomised solvers and of the early stopping split.
     selection : {"cyclic", "random"}, default="cyclic"

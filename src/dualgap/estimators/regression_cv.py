@@ -32,6 +32,7 @@ from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import ElasticNet, Lasso
 from dualgap.paths import MOST_POINTS, lambda_grid
+from dualgap.regularizers import NonNegative
 
 
 class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
@@ -64,7 +65,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
     n_jobs : int, default=None
         How many folds to work on at a time, as in joblib.
     positive : bool, default=False
-        True is refused.
+        Whether coefficients must be >= 0. (The intercept need not.)
     random_state : int, RandomState instance or None, default=None
         Seed of randomised solvers.
     solver : str or dualgap algorithm, default="auto"
@@ -176,8 +177,10 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         folds = folds_of(self, X, y, splits)
         weakest = min(float(grid.min()) for grid in grids)
         strong = weakest > 0.0 and max(ratios) < 1.0 and not self.fit_intercept
-        kind = Kind(max(ratios) > 0.0, strong, penalised=weakest > 0.0)
-        shared = (bool(self.fit_intercept), solve_options(self, kind))
+        kind = Kind(
+            max(ratios) > 0.0, strong, penalised=weakest > 0.0, positive=bool(self.positive)
+        )
+        shared = (bool(self.fit_intercept), bool(self.positive), solve_options(self, kind))
         data = X.tocsr() if hasattr(X, "tocsr") else X
         done = in_parallel(
             self,
@@ -229,7 +232,13 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
                     "supply a grid by providing your estimator with the appropriate `alphas=` "
                     "argument."
                 )
-            problem = Problem(X, y, fit_intercept=self.fit_intercept, sample_weight=weights)
+            problem = Problem(
+                X,
+                y,
+                fit_intercept=self.fit_intercept,
+                sample_weight=weights,
+                **self._penalty(0.0, 0.0),
+            )
             count = int(self.alphas)
             return [lambda_grid(problem, ratio, count, self.eps) for ratio in ratios]
         alphas = strengths("alphas", self.alphas, zero=True)
@@ -375,11 +384,16 @@ def _fold_errors(
     alphas: Array,
     ratio: float,
     fit_intercept: bool,
+    positive: bool,
     options: dict[str, Any],
 ) -> tuple[Array, Walked]:
     """Mean squared errors on the test rows along the path fitted to the training rows."""
     problem = Problem(
-        X[train], y[train], fit_intercept=fit_intercept, sample_weight=rows(weights, train)
+        X[train],
+        y[train],
+        regularizer=NonNegative() if positive else None,
+        fit_intercept=fit_intercept,
+        sample_weight=rows(weights, train),
     )
     walked = walk_along(problem, [(a * ratio, a * (1.0 - ratio)) for a in alphas], options)
     errors = y[test] - (X[test] @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T

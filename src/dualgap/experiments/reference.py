@@ -90,7 +90,7 @@ def reference(problem: Problem) -> Reference:
 
 def gradient(problem: Problem, x: Array, z: Array) -> Array:
     """grad P(x) from z = A x."""
-    return problem.adjoint(problem.loss.grad(z, problem.b)) + problem.regularizer.l2 * x
+    return problem.adjoint(problem.loss.grad(z, problem.b)) + problem.elastic_net.l2 * x
 
 
 def newton(problem: Problem) -> Array:
@@ -127,7 +127,7 @@ def newton(problem: Problem) -> Array:
 def _hessian_inverse(problem: Problem, z: Array) -> Callable[[Array], Array]:
     """v -> H^-1 v at z = A x."""
     weights = problem.q * problem.loss.hess(z, problem.b)
-    design, l2 = problem.design, problem.regularizer.l2
+    design, l2 = problem.design, problem.elastic_net.l2
     if problem.size <= min(problem.n, CHOLESKY_LIMIT):
         H = design.gram(weights) + np.diag(l2)
         factor = scipy.linalg.cho_factor(H, overwrite_a=True, check_finite=False)

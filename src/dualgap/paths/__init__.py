@@ -21,6 +21,7 @@ from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_la
 from dualgap.paths._walk import Point, check_options, joined, walk
 from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
+from dualgap.regularizers import Regularizer
 from dualgap.status import Status
 from dualgap.trace import Recorder
 
@@ -94,6 +95,7 @@ def path(
     eps: float = 1e-3,
     loss: str | Loss = "squared",
     penalty_weights: Any = None,
+    regularizer: Regularizer | None = None,
     fit_intercept: bool = False,
     sample_weight: Any = None,
     offset: Any = None,
@@ -117,8 +119,9 @@ def path(
 
     Parameters
     ----------
-    A, b, loss, penalty_weights, fit_intercept, sample_weight, offset
-        The problem, as in `Problem`.
+    A, b, loss, penalty_weights, regularizer, fit_intercept, sample_weight, offset
+        The problem, as in `Problem`; a regulariser such as ``NonNegative()`` gets its strengths
+        from the path.
     lambdas : int or array
         The strengths; or how many (at most 100 000) there should be between the smallest one for
         which x = 0, and ``eps`` times that, evenly spaced in the logarithm.
@@ -162,6 +165,7 @@ def path(
         b,
         loss=loss,
         penalty_weights=penalty_weights,
+        regularizer=regularizer,
         fit_intercept=fit_intercept,
         sample_weight=sample_weight,
         offset=offset,

@@ -49,7 +49,7 @@ class Descent(Hessian):
         return self.model is not None and self._suffices(problem, x, u)
 
     def _suffices(self, problem: Problem, x: Array, u: Array) -> bool:
-        needed = (x != 0) | (np.abs(u) >= NEEDED * problem.regularizer.l1)
+        needed = (x != 0) | (np.abs(u) >= NEEDED * problem.elastic_net.l1)
         return not (needed & ~self.inside).any()
 
     def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float | None:
@@ -73,7 +73,7 @@ class Descent(Hessian):
 
     def _choose(self, problem: Problem, x: Array, u: Array, factor: GrowingFactor | None) -> None:
         """S."""
-        matters = (x != 0) | (np.abs(u) >= CLOSE * problem.regularizer.l1)
+        matters = (x != 0) | (np.abs(u) >= CLOSE * problem.elastic_net.l1)
         if factor is not None:
             matters |= factor.place >= 0
         if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
@@ -84,12 +84,12 @@ class Descent(Hessian):
         """To the minimiser of the model, nearly."""
         assert self.model is not None
         at, d = self.at, np.zeros_like(x)
-        l1, l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        l1, l2 = problem.elastic_net.l1[at], problem.elastic_net.l2[at]
         if isinstance(self.model, _Gram):
             new, spent = self.model.minimiser(u[at], x[at], l1, l2), 0.0
         else:
             # Gains fall as the gradient's square. So does the gap, but for what has no l2.
-            accuracy = share * share if problem.regularizer.has_boxed else share
+            accuracy = share * share if problem.elastic_net.has_boxed else share
             new, spent = self.model.minimiser(problem.q * y, u[at], x[at], l1, l2, accuracy)
             spent /= problem.design.nonzeros
         d[at] = new - x[at]

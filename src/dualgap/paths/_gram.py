@@ -111,7 +111,7 @@ class _Columns:
     def solve(self, problem: Problem, tol: float) -> Array:
         """x, the intercept last."""
         d = problem.d
-        l1, l2 = problem.regularizer.l1[:d], problem.regularizer.l2[:d]
+        l1, l2 = problem.elastic_net.l1[:d], problem.elastic_net.l2[:d]
         self.x = self._descend(problem, l1, l2, tol) if problem.l1 > 0 else self._ridge(problem)
         return problem.joined(self.x, self.mean - float(self.m @ self.x))
 

@@ -50,7 +50,7 @@ def lambda_grid(problem: Problem, l1_ratio: float, count: int, eps: float) -> Ar
 
 def largest_lambda(problem: Problem) -> float:
     """The smallest l1 for which x = 0: max_j |A'Q phi'(c + offset)|_j / p_j at the best c."""
-    weights = problem.penalty_weights
+    weights, given = problem.penalty_weights, problem
     if not weights.all():
         raise ValueError(
             "penalty_weights leave a column free, so that x = 0 at no strength; give the lambdas."
@@ -64,7 +64,22 @@ def largest_lambda(problem: Problem) -> float:
         z = z + _null_intercept(problem)
     u = problem.adjoint(problem.loss.grad(z, problem.b))[: problem.d]
     u = u / per_row(factors, u)
-    return float(np.max(np.abs(u) / weights.reshape(-1, *[1] * (u.ndim - 1))))
+    return float(np.max(_pull(given, u) / weights.reshape(-1, *[1] * (u.ndim - 1))))
+
+
+def _pull(problem: Problem, u: Array) -> Array:
+    """With what force each coefficient is drawn away from 0, to where it may go."""
+    if problem.regularizer.has_strengths:
+        return np.abs(u)
+    form = problem.penalty.compiled_form()
+    if form is None or np.any(form.lower > 0.0) or np.any(form.upper < 0.0):
+        raise ValueError(
+            f"it is not known at which strength of {problem.given!r} x = 0 is the solution; give "
+            "the lambdas."
+        )
+    shape = (-1, *[1] * (u.ndim - 1))
+    lower, upper = (np.broadcast_to(end, (problem.d,)).reshape(shape) for end in form[2:])
+    return np.maximum(np.where(upper > 0.0, -u, 0.0), np.where(lower < 0.0, u, 0.0))
 
 
 def _null_intercept(problem: Problem) -> Any:

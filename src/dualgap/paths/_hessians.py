@@ -87,13 +87,13 @@ class Factor(Hessian):
     def begin(self, problem: Problem) -> None:
         """The factor at other strengths."""
         if self.factor is not None:
-            self.factor = self.factor.with_strengths(problem.regularizer.l2)
+            self.factor = self.factor.with_strengths(problem.elastic_net.l2)
 
     def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float:
         """The factor of H at this point."""
         outer, last = (None, None) if self.factor is None else (self.factor.outer, self.factor.last)
         self.factor = factorised.HessianFactor(
-            problem.design, problem.q * hess, problem.regularizer.l2, outer=outer, last=last
+            problem.design, problem.q * hess, problem.elastic_net.l2, outer=outer, last=last
         )
         work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
         if self.factor.outer is None:
@@ -104,7 +104,7 @@ class Factor(Hessian):
     def step(self, problem: Problem, x: Array, z: Array, y: Array, u: Array, share: float) -> Step:
         """By the factor."""
         assert self.factor is not None
-        r = -u - problem.regularizer.l2 * x
+        r = -u - problem.elastic_net.l2 * x
         Ax = z if problem.offset is None else z - problem.offset
         step = self.factor.newton_step(r, problem.q * y, x, Ax)
         if step is not None:
@@ -160,7 +160,7 @@ class Subspace(Hessian):
 
     def _reduced(self, problem: Problem, x: Array, u: Array) -> tuple[Array, float]:
         """-(u + l2 x) without the intercept, in the variables t; and what moves the intercept."""
-        r, last = -u - problem.regularizer.l2 * x, 0.0
+        r, last = -u - problem.elastic_net.l2 * x, 0.0
         if isinstance(problem.design, InterceptDesign):  # in terms of c, not of x's last entry
             last = float(r[-1]) / (problem.design.scale * (self.corner or 1.0))
         return self.unit * (r[: problem.d] - last * self.h), last

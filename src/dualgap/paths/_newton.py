@@ -185,7 +185,7 @@ class _Point(NamedTuple):
 
 def _evaluated(problem: Problem, x: Array, z: Array) -> _Point:
     phi, y = problem.mean_loss_grad(z)
-    return _Point(x, z, y, phi + problem.regularizer.value(x))
+    return _Point(x, z, y, phi + problem.elastic_net.value(x))
 
 
 def _shortened(problem: Problem, start: _Point, end: _Point) -> _Point:
@@ -226,7 +226,7 @@ def _gap(problem: Problem, x: Array, y: Array, u: Array, hess: Array) -> float:
 
     phi(z) + phi*(ty) - t yz is (1 - t)^2 y^2/(2 phi''(z)) to second order.
     """
-    g, t = problem.regularizer, 1.0
+    g, t = problem.elastic_net, 1.0
     if g.has_boxed:
         t = 1.0 / max(1.0, float(np.max(np.abs(u[g.boxed]) / g.l1[g.boxed])))
     if g.has_l1:

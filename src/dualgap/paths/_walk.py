@@ -59,7 +59,7 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     tol, passes = check_options(options)
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
     # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
-    ours = ours and asked(problem) is None
+    ours = ours and problem.regularizer.has_strengths and asked(problem) is None
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, passes, options)
     if ours and _krylov.pays(problem, strengths):
@@ -94,7 +94,7 @@ def _walk(
     start: dict[str, Any] = {k: options.pop(k) for k in ("x0", "y0") if k in options}
     behind: list[Stop] = []
     for l1, l2 in strengths:
-        problem = problem.replace(l1=l1, l2=l2)
+        problem = problem.with_strengths(l1, l2)
         in_vain = 0.0
         if behind:
             x, z = ahead(problem, behind)

@@ -64,9 +64,10 @@ def beside(
         return Orthonormal(at_once=False, first=units)
     if units is not None or named:
         return units
-    loss, g, design = problem.loss, problem.regularizer, problem.base
+    loss, design = problem.loss, problem.base
     if not isinstance(algorithm, Newton) or loss.is_vector or loss.is_quadratic:
         return None
+    g = problem.elastic_net
     if design.is_sparse or not g.has_l2 or not (g.l2[: problem.d] > 0.0).all():
         return None
     few = 4 * problem.n <= problem.d and factorised.cost(design, g.l2[: problem.d]) <= CHEAP_BASIS

@@ -71,6 +71,15 @@ def require_gamma(name: str, problem: Problem) -> None:
         )
 
 
+def check_mixing(preconditioner: Preconditioner, problem: Problem) -> None:
+    """Refuse a regulariser that needs the coordinates one by one, before any work."""
+    if not problem.regularizer.has_strengths:
+        raise ValueError(
+            f"precondition={preconditioner.name!r} mixes the coordinates, and regularizer="
+            f"{problem.given!r} needs them one by one; use precondition='diagonal'."
+        )
+
+
 @dataclass(frozen=True)
 class Preconditioner(ABC):
     """Base of the preconditioners."""

@@ -17,6 +17,7 @@ from dualgap._types import Array
 from dualgap.designs import ScaledDesign
 from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
 from dualgap.problem import Problem
+from dualgap.regularizers.wrappers import scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,19 +29,16 @@ class Scaling(Change):
     preconditioner: ClassVar[str] = "diagonal"
 
     def inner(self, problem: Problem) -> Problem:
-        """Columns times f, strengths times f and f^2."""
-        f, g = self.factors, problem.regularizer
-        l1, l2 = (strengths.reshape(-1)[: problem.d] for strengths in (g.l1, g.l2))
+        """Columns times f, and the regulariser in the new units."""
         return problem.in_variables(
-            ScaledDesign(problem.base, f),
-            f * l1,
-            f * f * l2,
+            ScaledDesign(problem.base, self.factors),
+            scaled(problem.penalty, self.factors),
             intercept_scale=problem.loss.known_gamma**0.5,
         )
 
     def coefficients(self, problem: Problem, w: Array) -> Array:
-        """f w."""
-        return per_row(self.factors, w) * w
+        """f w, in the domain of the regulariser whatever rounding did."""
+        return problem.into_domain(per_row(self.factors, w) * w)
 
     def solve(self, problem: Problem, x: Array) -> Array:
         """x/f."""
@@ -59,7 +57,7 @@ class Diagonal(Preconditioner):
 
     def begin(self, problem: Problem) -> Change:
         """Scale by the diagonal of the largest Hessian."""
-        l2 = problem.regularizer.l2.reshape(-1)[: problem.d]
+        smooth = np.broadcast_to(problem.penalty.smooth_part(), (problem.d,))
         columns = problem.column_norms[: problem.d] / problem.loss.known_gamma**0.5
-        s = np.hypot(columns, np.sqrt(l2))
+        s = np.hypot(columns, np.sqrt(smooth))
         return Scaling(1.0 / np.where(s > 0, s, 1.0))

@@ -30,9 +30,15 @@ from dualgap.designs import RotatedDesign
 from dualgap.designs.contract import block_rows
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
-from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
+from dualgap.preconditioners.contract import (
+    Change,
+    Preconditioner,
+    check_mixing,
+    require_gamma,
+)
 from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
 from dualgap.problem import Problem
+from dualgap.regularizers import ElasticNet
 
 RANK = 50
 """Directions that are taken away."""
@@ -63,8 +69,7 @@ class Rotated(Change):
         """A F H D, never formed."""
         return problem.in_variables(
             RotatedDesign(problem.base, self.rotation, self.means, self.lengths, self.budget),
-            np.zeros(problem.d),
-            self.strengths,
+            ElasticNet(np.zeros(problem.d), self.strengths),
             intercept_scale=self.intercept_scale,
         )
 
@@ -121,6 +126,7 @@ class LowRank(Preconditioner):
     def check(self, problem: Problem) -> None:
         """A gamma, no l1, l2 everywhere or nowhere, and within the budget."""
         require_gamma(self.name, problem)
+        check_mixing(self, problem)
         if problem.regularizer.has_l1:
             raise ValueError(
                 f"precondition='low-rank' mixes the coordinates, and l1={problem.l1:g} needs them "

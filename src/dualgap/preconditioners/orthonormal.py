@@ -38,9 +38,10 @@ from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import DenseDesign, Design
 from dualgap.designs.contract import block_rows
 from dualgap.limits import check
-from dualgap.preconditioners.contract import Change, Preconditioner
+from dualgap.preconditioners.contract import Change, Preconditioner, check_mixing
 from dualgap.preconditioners.units import Moved, Units
 from dualgap.problem import Problem
+from dualgap.regularizers import ElasticNet
 from dualgap.state import State
 
 EPS = float(np.finfo(float).eps)
@@ -108,12 +109,11 @@ class Triangular(Change):
         else:
             base = _basis(first, _factor(first, np.sort(self.free)), others, self.rank)
             first.constants.orthonormal = (self, base)
-        g, nothing = first.regularizer, np.zeros(self.rank)
+        g, nothing = first.elastic_net, np.zeros(self.rank)
         l1, l2 = (strengths.reshape(-1)[others] for strengths in (g.l1, g.l2))
         return first.in_variables(
             base,
-            np.append(l1, nothing),
-            np.append(l2, nothing),
+            ElasticNet(np.append(l1, nothing), np.append(l2, nothing)),
             intercept_scale=None if others.size else 1.0,
         )
 
@@ -197,6 +197,7 @@ class Orthonormal(Preconditioner):
 
     def check(self, problem: Problem) -> None:
         """There must not be too many of them."""
+        check_mixing(self, problem)
         if not _fits(problem):
             raise ValueError(
                 f"precondition='orthonormal' needs a dense copy of {problem!r}, more than "
@@ -230,6 +231,8 @@ class Orthonormal(Preconditioner):
 
 def may_ask(algorithm: Algorithm, problem: Problem) -> bool:
     """Whether `auto` keeps an eye on the columns without a penalty."""
+    if not problem.regularizer.has_strengths:
+        return False
     if not problem.regularizer.has_free or problem.free_intercept_only:
         return False
     return isinstance(algorithm, Newton | WorkingSet | ProxNewton) and _fits(problem)
@@ -241,7 +244,7 @@ def _may_be_weak(inner: Problem, s: State) -> bool:
     if factor is not None:
         return bool(factor.weakest < WEAK)
     k = int(_free(inner).size)
-    without = inner.loss.is_vector or inner.regularizer.has_l1 or inner.n < inner.size - 1
+    without = inner.loss.is_vector or inner.elastic_net.has_l1 or inner.n < inner.size - 1
     return without and inner.n * k * min(inner.n, k) <= DOUBLE
 
 

@@ -18,6 +18,7 @@ import scipy.linalg
 
 from dualgap._arrays import per_row
 from dualgap._types import Array
+from dualgap.preconditioners.contract import check_mixing
 from dualgap.preconditioners.whiten import EPS, Local, Whitener, Whitening
 from dualgap.problem import Problem
 
@@ -86,6 +87,7 @@ class Rows(Whitener):
 
     def check(self, problem: Problem) -> None:
         """No l1, but l2 everywhere."""
+        check_mixing(self, problem)
         if not _penalty(problem).all():
             raise ValueError(
                 "precondition='rows' needs l2 > 0 on every coefficient (the answer must lie in the "
@@ -137,7 +139,7 @@ def _basis(problem: Problem, K: Array) -> RowSpace | None:
 
 
 def _penalty(problem: Problem) -> Array:
-    return np.asarray(problem.regularizer.l2.reshape(-1)[: problem.d])
+    return np.asarray(problem.elastic_net.l2.reshape(-1)[: problem.d])
 
 
 def _outer(problem: Problem) -> Array:

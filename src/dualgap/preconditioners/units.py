@@ -30,6 +30,7 @@ from dualgap.designs.moved import SPREAD, middle_and_spread, moved
 from dualgap.losses.contract import RegressionLoss
 from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.problem import Problem
+from dualgap.regularizers.wrappers import scaled
 
 LARGEST = float(np.finfo(float).max)
 MOST = 1000
@@ -54,7 +55,7 @@ class Moved(Change):
     preconditioner: ClassVar[str] = "units"
 
     def inner(self, problem: Problem) -> Problem:
-        """Moved data, which the problems of a path share, strengths times f and f^2."""
+        """Moved data, which the problems of a path share, and the regulariser in their units."""
         inner = self._with_moved_data(problem)
         if self.offset.any():
             assert problem.offset is not None
@@ -69,13 +70,12 @@ class Moved(Change):
         f = self.factors
         if not self.shifts.any() and (f == 1.0).all():
             return copy.copy(problem)
-        g, known = problem.regularizer, problem.constants.moved
-        l1, l2 = (strengths.reshape(-1)[: problem.d] for strengths in (g.l1, g.l2))
+        known = problem.constants.moved
         same = known is not None and (
             np.array_equal(known[0], self.shifts) and np.array_equal(known[1], f)
         )
         base = known[2] if same else moved(problem.base, self.shifts, f)
-        inner = problem.in_variables(base, f * l1, f * (f * l2))
+        inner = problem.in_variables(base, scaled(problem.penalty, f))
         if same:
             inner.design, inner.constants = known[3].design, known[3]
         problem.constants.moved = (self.shifts, f, base, inner.constants)
@@ -91,7 +91,7 @@ class Moved(Change):
 
     def coefficients(self, problem: Problem, w: Array) -> Array:
         """f w."""
-        return np.clip(per_row(self.factors, w) * w, -LARGEST, LARGEST)
+        return problem.into_domain(np.clip(per_row(self.factors, w) * w, -LARGEST, LARGEST))
 
     def solve(self, problem: Problem, x: Array) -> Array:
         """x/f."""
@@ -169,8 +169,9 @@ def _factors(problem: Problem) -> Array:
     at, sizes = problem.constants.extreme_columns
     f = np.ones(problem.d)
     if at.size:
-        g = problem.regularizer
-        l1, l2 = (strengths.reshape(-1)[at] for strengths in (g.l1, g.l2))
+        form = problem.penalty.compiled_form()
+        parts = (0.0, 0.0) if form is None else (form.l1, form.l2)
+        l1, l2 = (np.broadcast_to(part, (problem.d,))[at] for part in parts)
         wanted = np.ldexp(1.0, np.minimum(-np.frexp(sizes)[1], MOST))
         fits = (l1 <= check.LARGEST / wanted) & (np.sqrt(l2) <= math.sqrt(check.LARGEST) / wanted)
         f[at] = np.where(fits, wanted, 1.0)

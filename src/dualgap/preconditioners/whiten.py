@@ -35,8 +35,14 @@ from dualgap.algorithms.contract import Advice
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
-from dualgap.preconditioners.contract import Change, Preconditioner, require_gamma
+from dualgap.preconditioners.contract import (
+    Change,
+    Preconditioner,
+    check_mixing,
+    require_gamma,
+)
 from dualgap.problem import Problem
+from dualgap.regularizers import ElasticNet
 from dualgap.state import State
 
 BUDGET = 1 << 30
@@ -93,8 +99,7 @@ class Whitening(Change):
         """A T, formed; P has curvature 1 there, at most."""
         return problem.in_variables(
             DenseDesign(self.product(problem), ledger=problem.base.ledger),
-            np.zeros(self.strengths.size),
-            self.strengths,
+            ElasticNet(np.zeros(self.strengths.size), self.strengths),
             intercept_scale=(problem.loss.gamma or 1.0) ** 0.5,
         )
 
@@ -170,6 +175,7 @@ class Whitener(Preconditioner):
 
     def check(self, problem: Problem) -> None:
         """A gamma, no l1, and within the budget."""
+        check_mixing(self, problem)
         if self.rests_on_gamma:
             require_gamma(self.name, problem)
         if problem.regularizer.has_l1:
@@ -251,7 +257,7 @@ class Whiten(Whitener):
         means = None
         if problem.fit_intercept:
             means = problem.base.rmatvec(weights) / weights.sum()
-        l2 = problem.regularizer.l2.reshape(-1)[: problem.d]
+        l2 = problem.elastic_net.l2.reshape(-1)[: problem.d]
         T = whitening_matrix(problem.base, weights, means, l2)
         problem.constants.passes += 2 * problem.d
         strengths = l2 @ (T * T)
@@ -271,7 +277,7 @@ def best_combination(problem: Problem, s: State) -> State:
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
     X = np.stack([x for x, _ in points], axis=1)
     Z = np.stack([z - offset for _, z in points], axis=1)
-    penalty = X.T @ (problem.regularizer.l2[:, None] * X)
+    penalty = X.T @ (problem.elastic_net.l2[:, None] * X)
 
     def value(c: Array) -> float:
         return problem.mean_loss(Z @ c + offset) + 0.5 * float(c @ penalty @ c)

@@ -10,25 +10,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from dualgap._arrays import total, weighted_sum, within
 from dualgap._types import Array, Mask
+from dualgap.regularizers.contract import Bounded, Regularizer
+from dualgap.regularizers.strengths import given, padded, strengths
 
 
 @dataclass(frozen=True)
-class ElasticNet:
+class ElasticNet(Regularizer):
     """g(x) = sum_j l1_j |x_j| + (l2_j/2) x_j^2.
+
+    `Problem` makes one of its l1, l2 and penalty_weights.
 
     Parameters
     ----------
-    l1, l2 : array of shape (d,)
+    l1, l2 : float or array of shape (d,)
         Strengths per coordinate, >= 0. Of shape (d, 1) where x is a matrix: one per row of x.
     """
 
     l1: Array
     l2: Array
+
+    has_strengths: ClassVar[bool] = True
+    has_exact_gap: ClassVar[bool] = True
+    has_one_sided: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Numbers and lists become arrays."""
+        if isinstance(self.l1, np.ndarray) and isinstance(self.l2, np.ndarray):
+            return
+        for name in ("l1", "l2"):
+            object.__setattr__(self, name, given(name, getattr(self, name)))
 
     @cached_property
     def has_l1(self) -> bool:
@@ -81,6 +97,42 @@ class ElasticNet:
         """l1 where a coordinate is boxed, elsewhere inf: what |(A'Qy)_j| must not exceed."""
         return np.where(self.boxed, self.l1, np.inf)
 
+    def dual_interval(self) -> tuple[Array, Array]:
+        """[-l1, l1] where l2 = 0, everything elsewhere."""
+        high = np.where(self.l2 > 0, np.inf, self.l1)
+        return -high, high
+
+    def smooth_part(self) -> Array:
+        """l2."""
+        return self.l2
+
+    def compiled_form(self) -> Bounded:
+        """Without bounds."""
+        return Bounded(self.l1, self.l2, -np.inf, np.inf)
+
+    def with_strengths(self, l1: float, l2: float) -> ElasticNet:
+        """Others."""
+        return ElasticNet(np.asarray(l1), np.asarray(l2))
+
+    def scaled(self, factor: Array) -> ElasticNet:
+        """l1 times f, l2 times f^2."""
+        squares = factor * factor
+        lost = not (np.isfinite(squares) & (squares > 0.0)).all()
+        return ElasticNet(
+            factor * self.l1, factor * (factor * self.l2) if lost else squares * self.l2
+        )
+
+    def extended(self, d: int, *, free: int = 0, by_class: bool = False) -> ElasticNet:
+        """Strengths for each of d coefficients, and 0 for what is free."""
+        l1, l2 = (
+            strengths(self, name, given(name, getattr(self, name)), d) for name in ("l1", "l2")
+        )
+        return ElasticNet(padded(l1, free, by_class), padded(l2, free, by_class))
+
+    def nearest(self, x: Array) -> Array:
+        """All x are in the domain."""
+        return x
+
     @cached_property
     def divisors(self) -> Array:
         """l2, or inf where it is 0: what is divided by it there counts as 0."""
@@ -96,6 +148,11 @@ class ElasticNet:
         """Some coordinate is boxed."""
         return bool(self.boxed.any())
 
+    @property
+    def may_scale(self) -> bool:
+        """What `has_boxed` says."""
+        return self.has_boxed
+
     def value(self, x: Array) -> float:
         """g(x)."""
         if self.common_l2 is not None:
@@ -106,7 +163,7 @@ class ElasticNet:
                 curved = 0.5 * total(np.where(self.l2 > 0, self.l2 * x * x, 0.0))
         return curved + weighted_sum(self.l1, np.abs(x)) if self.has_l1 else curved
 
-    def prox(self, v: Array, tau: float) -> Array:
+    def prox(self, v: Array, tau: float | Array) -> Array:
         """prox_{tau g}(v) = S(v, tau l1)/(1 + tau l2)."""
         if self.has_l1:
             v = v - within(v, tau * self.l1)  # soft threshold S

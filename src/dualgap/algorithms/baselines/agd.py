@@ -48,7 +48,7 @@ class AGD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "agd"
-    requires: ClassVar[Needs] = Needs(gamma=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, regularizer="prox")
 
     def steps(
         self,

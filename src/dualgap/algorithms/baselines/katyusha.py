@@ -60,7 +60,7 @@ class Katyusha(Snapshots):
     """Katyusha; parameters as in `Snapshots`. In the trace tau is alpha and theta is tau1."""
 
     name: ClassVar[str] = "katyusha"
-    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, scalar_loss=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, rows=True, scalar_loss=True)
 
     def steps(
         self,
@@ -105,7 +105,7 @@ class Katyusha(Snapshots):
         assert own.xt is not None
         zeta, eta, total = own.xt.copy(), own.eta.copy(), np.zeros(problem.size)
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.regularizer, problem.loss, problem.d
+        g, loss, d = problem.elastic_net, problem.loss, problem.d
         rows = problem.design.rows()
         if rows.dense is not None:
             shrink = 1.0 / (1.0 + alpha * g.l2)

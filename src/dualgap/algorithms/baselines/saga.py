@@ -84,7 +84,7 @@ class SAGA(Randomised):
         tau = s.own.steps.tau
         x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.regularizer, problem.loss, problem.d
+        g, loss, d = problem.elastic_net, problem.loss, problem.d
         rows = problem.design.rows()
         if rows.dense is not None:
             shrink = 1.0 / (1.0 + tau * g.l2)

@@ -76,9 +76,14 @@ class SDCA(Randomised):
 
     name: ClassVar[str] = "sdca"
     requires: ClassVar[Needs] = Needs(
-        gamma=True, dual_prox=True, compiled_loss=True, scalar_loss=True, l2_everywhere=True,
+        gamma=True,
+        dual_prox=True,
+        compiled_loss=True,
+        scalar_loss=True,
+        rows=True,
+        l2_everywhere=True,
         instead="df-spdc",
-    )  # fmt: skip
+    )
     patience: ClassVar[int] = 1
 
     def steps(
@@ -141,7 +146,7 @@ class SDCA(Randomised):
         """Line 2 for each row of the stream."""
         from dualgap.kernels.sdca import sdca_csr, sdca_dense
 
-        g, loss, rows = problem.regularizer, problem.loss, problem.design.rows()
+        g, loss, rows = problem.elastic_net, problem.loss, problem.design.rows()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
         w, y, rho = -s.u, s.y.copy(), self._reach(problem)
         few = 1 if (g.l2 == g.l2[0]).all() and (g.l1 == g.l1[0]).all() else problem.d
@@ -157,7 +162,7 @@ class SDCA(Randomised):
 
     def _reach(self, problem: Problem) -> Array:
         """rho_k = q_k sum_j a_kj^2/l2_j."""
-        g = problem.regularizer
+        g = problem.elastic_net
         if g.common_l2 is not None:
             return np.asarray(problem.q * problem.constants.row_norms_sq / g.common_l2)
         kept, key = problem.constants.samplers, ("reach", g.l2.tobytes())

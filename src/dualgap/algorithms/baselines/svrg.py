@@ -110,7 +110,7 @@ class SVRG(Snapshots):
         tau = s.own.steps.tau
         w = s.x.copy()
         offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.regularizer, problem.loss, problem.d
+        g, loss, d = problem.elastic_net, problem.loss, problem.d
         rows = problem.design.rows()
         if rows.dense is not None:
             shrink = 1.0 / (1.0 + tau * g.l2)
@@ -141,7 +141,7 @@ class SVRG(Snapshots):
         tau, K, d = s.own.steps.tau, problem.outputs, problem.d
         offset = np.zeros((0, K)) if problem.offset is None else problem.offset
         work = np.zeros((2, K))
-        g = problem.regularizer
+        g = problem.elastic_net
         l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
         l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
         rows = problem.design.rows()

@@ -80,7 +80,9 @@ class AdaBPD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "ada-bpd"
-    requires: ClassVar[Needs] = Needs(gamma=True, dual_prox=True, instead="adf-bpd")
+    requires: ClassVar[Needs] = Needs(
+        gamma=True, regularizer="prox", dual_prox=True, instead="adf-bpd"
+    )
     dual_free: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -155,7 +157,7 @@ class ADFBPD(AdaBPD):
     local: bool = True
 
     name: ClassVar[str] = "adf-bpd"
-    requires: ClassVar[Needs] = Needs(gamma=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, regularizer="prox")
     dual_free: ClassVar[bool] = True
 
     def steps(

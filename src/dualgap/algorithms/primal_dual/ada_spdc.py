@@ -55,7 +55,7 @@ class AdaSPDC(SPDC):
 
     name: ClassVar[str] = "ada-spdc"
     requires: ClassVar[Needs] = Needs(
-        gamma=True, dual_prox=True, compiled_loss=True, instead="adf-spdc"
+        gamma=True, dual_prox=True, compiled_loss=True, rows=True, instead="adf-spdc"
     )
 
     def __post_init__(self) -> None:
@@ -140,6 +140,6 @@ class ADFSPDC(AdaSPDC):
     """Algorithm 7."""
 
     name: ClassVar[str] = "adf-spdc"
-    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, rows=True)
     dual_free: ClassVar[bool] = True
     uses_local_curvature: ClassVar[bool] = True

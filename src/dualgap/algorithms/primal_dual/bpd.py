@@ -87,7 +87,9 @@ class BPD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "bpd"
-    requires: ClassVar[Needs] = Needs(gamma=True, dual_prox=True, instead="df-bpd")
+    requires: ClassVar[Needs] = Needs(
+        gamma=True, regularizer="prox", dual_prox=True, instead="df-bpd"
+    )
 
     def steps(
         self,

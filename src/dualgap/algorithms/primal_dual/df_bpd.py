@@ -101,7 +101,7 @@ class DFBPD(PrimalDual):
     schedule: str | None = None
 
     name: ClassVar[str] = "df-bpd"
-    requires: ClassVar[Needs] = Needs(gamma=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, regularizer="prox")
 
     def steps(
         self,

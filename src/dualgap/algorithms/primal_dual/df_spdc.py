@@ -28,7 +28,7 @@ class DFSPDC(SPDC):
     """Dual-free SPDC with Theorem 4's steps."""
 
     name: ClassVar[str] = "df-spdc"
-    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, rows=True)
     dual_free: ClassVar[bool] = True
 
     def steps(

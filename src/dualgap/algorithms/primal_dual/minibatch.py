@@ -26,7 +26,7 @@ def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> S
 
     own, m = s.own, algorithm.batch
     sampler = algorithm.sampler(problem, own.advice)
-    steps, g, loss, rows = own.steps, problem.regularizer, problem.loss, problem.design.rows()
+    steps, g, loss, rows = own.steps, problem.elastic_net, problem.loss, problem.design.rows()
     assert own.xt is not None
     y = s.y.copy()
     v = own.v.copy() if own.v is not None else np.zeros(0)

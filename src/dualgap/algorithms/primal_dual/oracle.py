@@ -131,5 +131,5 @@ class OptDFSPDC(OptSPDC):
     """Dual-free SPDC with mu computed from the data and steps of 1/R under the monitor."""
 
     name: ClassVar[str] = "opt-df-spdc"
-    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, rows=True)
     dual_free: ClassVar[bool] = True

@@ -51,7 +51,7 @@ class Randomised(PrimalDual):
     seed: int = 0
     check_every: int = EPOCHS
 
-    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True)
+    requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, rows=True)
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -63,7 +63,7 @@ def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> Sta
     x, old, u, y = s.x.copy(), s.own.xt.copy(), s.u.copy(), s.y.copy()
     v = s.own.v.copy() if s.own.v is not None else np.zeros(0)
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-    g = problem.regularizer
+    g = problem.elastic_net
     loss = problem.loss
     rows = problem.design.rows()
     if rows.dense is not None:
@@ -101,7 +101,7 @@ def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Row
     K, d = problem.outputs, problem.d
     offset = np.zeros((0, K)) if problem.offset is None else problem.offset
     work = np.zeros((3, K))
-    g = problem.regularizer
+    g = problem.elastic_net
     l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
     l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
     rows = problem.design.rows()
@@ -149,7 +149,7 @@ class SPDC(Randomised):
 
     name: ClassVar[str] = "spdc"
     requires: ClassVar[Needs] = Needs(
-        gamma=True, dual_prox=True, compiled_loss=True, instead="df-spdc"
+        gamma=True, dual_prox=True, compiled_loss=True, rows=True, instead="df-spdc"
     )
     dual_free: ClassVar[bool] = False
 

@@ -44,6 +44,8 @@ SETS = 10
 def is_cheap(problem: Problem) -> bool:
     """Whether H costs next to nothing, and will not change."""
     design = problem.design
+    if not problem.regularizer.has_strengths:
+        return False
     if not (problem.loss.is_quadratic and design.is_sparse and problem.size <= GRAM_SIDE):
         return False
     return design.gram_multiplications(True) <= CHEAP
@@ -62,7 +64,7 @@ def minimise(
     """From x with the gradient u of the mean loss: a better x, and the last set."""
     from dualgap.kernels.gram import add_symmetric_product, symmetric_part
 
-    l1, l2 = problem.regularizer.l1, problem.regularizer.l2
+    l1, l2 = problem.elastic_net.l1, problem.elastic_net.l2
     x, u, at, first = x.copy(), u.copy(), before, 0.0
     for _ in range(SETS):
         gain = gains(problem, x, u)

@@ -155,7 +155,7 @@ class Newton(SecondOrder):
             return s
         own = replace(own, paid=kept.paid)
         if kept.factor is not None:  # of an H that is hardly another, so that it will do
-            factor = kept.factor.with_strengths(problem.regularizer.l2)
+            factor = kept.factor.with_strengths(problem.elastic_net.l2)
             own = replace(own, factor=factor, last_gain=0.0)
         return replace(s, own=own)
 
@@ -245,7 +245,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
         return primal, slopes, primal <= s.primal + 1e-4 * t * slope + rounding, rise
 
     primal, slopes, enough, rise = at(1.0)
-    may_lengthen = problem.regularizer.has_l2 and is_smooth(problem)  # or t may have no bound
+    may_lengthen = problem.elastic_net.has_l2 and is_smooth(problem)  # or t may have no bound
     if enough and not (may_lengthen and rise < LONGER * slope):
         return 1.0, primal, slopes
     low, high = (1.0, math.inf) if enough else (0.0, 1.0)  # P falls at low and rises at high

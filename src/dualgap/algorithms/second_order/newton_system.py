@@ -182,7 +182,7 @@ class System:
             self.rho0 = self.rho0 or self.rho
         # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
         # for D, which divides by it.)
-        nothing = 0.0 if problem.regularizer.has_l2 else NOTHING * problem.scale(self.base.primal)
+        nothing = 0.0 if problem.elastic_net.has_l2 else NOTHING * problem.scale(self.base.primal)
         if not self.rho > nothing:
             self.solved = True
         elif self._is_newton_step():
@@ -294,7 +294,7 @@ class System:
             self.may_narrow = False
         elif self.factor is not None and problem.loss.is_quadratic:  # it is H's already
             return False
-        l2 = problem.regularizer.l2
+        l2 = problem.elastic_net.l2
         outer, price = None if self.factor is None else self.factor.outer, self._price
         at_once = AT_ONCE * (2.0 if problem.loss.is_quadratic else 1.0)  # for it is the last
         if self.factor is not None and self._is_near():
@@ -327,7 +327,7 @@ class System:
         """Of a factorisation, in passes."""
         known = self.factor is not None and self.factor.outer is not None
         problem = self.problem
-        return factorised.cost(problem.design, problem.regularizer.l2, outer_known=known)
+        return factorised.cost(problem.design, problem.elastic_net.l2, outer_known=known)
 
     def _point(self) -> Array | None:
         """The first direction p, or the first after a change of preconditioner; A p if known."""
@@ -475,7 +475,7 @@ class System:
     @cached_property
     def inverse(self) -> Array:
         """1/l2, or 0."""
-        l2 = self.problem.regularizer.l2
+        l2 = self.problem.elastic_net.l2
         return np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
 
     # ---- after rough products ----
@@ -540,5 +540,5 @@ def _rows_that_count(problem: Problem, s: State) -> Mask | None:
 
 def strengths(problem: Problem) -> Any:
     """l2 of every coordinate, as one number where it is the same."""
-    common = problem.regularizer.common_l2
-    return problem.regularizer.l2 if common is None else common
+    common = problem.elastic_net.common_l2
+    return problem.elastic_net.l2 if common is None else common

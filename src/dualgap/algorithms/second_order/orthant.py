@@ -36,7 +36,7 @@ class Orthant:
     def __init__(self, problem: Problem, s: State) -> None:
         self.problem, self.s = problem, s
         self.own: ProxNewtonState = s.own
-        g = problem.regularizer
+        g = problem.elastic_net
         self.l1, self.l2 = np.broadcast_to(g.l1, s.x.shape), g.l2
         self.grad = s.u + self.l2 * s.x
         diagonal = per_row(problem.column_norms**2, s.x) * self.own.mean_hess + self.l2

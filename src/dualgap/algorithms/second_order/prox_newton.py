@@ -161,7 +161,7 @@ class ProxNewton(SecondOrder):
 
 def _whole_step(problem: Problem, s: State) -> State:
     """Line 6; back to the others where no t will do."""
-    g, own = problem.regularizer, s.own
+    g, own = problem.elastic_net, s.own
     least = least_curvature(problem, own.damping, s.z, s.y)
     H = blocks.whole_hessian(problem, own.hess, least)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
@@ -212,7 +212,7 @@ def _moved(
 
 def _class_by_class(problem: Problem, s: State) -> State:
     """Line 1, with G or, if P does not fall, with more of it: 2 G is above H here."""
-    g, own, passes = problem.regularizer, s.own, s.passes
+    g, own, passes = problem.elastic_net, s.own, s.passes
     l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
     one_pass = 2.0 * problem.design.nonzeros * len(own.blocks)
     for share in (1.0, 2.0, 4.0):
@@ -234,7 +234,7 @@ def _class_by_class(problem: Problem, s: State) -> State:
 
 def _centred(problem: Problem, x: Array, z: Array, primal: float) -> tuple[Array, Array, float]:
     """Line 5; z moves with x, all classes alike."""
-    g = problem.regularizer
+    g = problem.elastic_net
     c = np.where((g.l1 > 0.0) | (g.l2 > 0.0), best_shifts(x, g.l1, g.l2), 0.0)
     # Also where P does not feel it, for large columns: the dual point does.
     c[np.abs(c) <= 1e-14 * np.abs(x).max(axis=1, keepdims=True)] = 0.0

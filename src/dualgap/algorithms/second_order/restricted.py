@@ -74,7 +74,7 @@ def gains(problem: Problem, x: Array, u: Array, z: Array | None = None) -> Array
 
     Without gamma the mean of phi'' at z stands in for its bound: only their order counts.
     """
-    g, norms = problem.regularizer, problem.column_norms
+    g, norms = problem.elastic_net, problem.column_norms
     c = column_curvature(problem, norms, z)
     curvature = c + g.l2
     v = c * x - u
@@ -123,7 +123,7 @@ class Restricted:
         """Share of what its coordinates gain now that may be left, for the gap asked for."""
         self.own: WorkingSetState = s.own
         own, u = self.own, self.own.gradient
-        gain = gains(problem, s.x, u, s.z)
+        gain = self._gains(s.x, u, s.z)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
         self.at = at = working_set(problem, s.x, gain, own.coordinates, FIRST)
@@ -132,10 +132,13 @@ class Restricted:
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
         self.complete = self.outside <= NEGLIGIBLE * float(gain.max())
         """Nothing outside is worth a place now."""
-        self.l1, self.l2 = problem.regularizer.l1[at], problem.regularizer.l2[at]
+        self.l1, self.l2 = problem.bounded_net.l1[at], problem.bounded_net.l2[at]
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
         self.y, self.model, self.stale = own.slope, own.model, own.stale
         self.sweeps, self.last_gain, self.floor = own.sweeps, own.last_gain, own.floor
+
+    def _gains(self, x: Array, u: Array, z: Array) -> Array:
+        return gains(self.problem, x, u, z)
 
     @cached_property
     def columns(self) -> Columns:

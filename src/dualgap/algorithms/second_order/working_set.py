@@ -32,6 +32,7 @@ from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.second_order.base import SecondOrder
+from dualgap.algorithms.second_order.bounded import Between
 from dualgap.algorithms.second_order.curvature import first_share, first_x
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
@@ -93,7 +94,7 @@ class WorkingSet(SecondOrder):
     tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
-    requires: ClassVar[Needs] = Needs(scalar_loss=True)
+    requires: ClassVar[Needs] = Needs(scalar_loss=True, regularizer="bounds")
 
     def aiming_at(self, tol: float) -> WorkingSet:
         """The gap to reach."""
@@ -105,7 +106,7 @@ class WorkingSet(SecondOrder):
         """The state before the first iteration (y0 plays no part)."""
         x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
         nothing = np.empty(0)  # what `_at` fills in
-        own = WorkingSetState(nothing, nothing, np.flatnonzero(problem.regularizer.l1 == 0))
+        own = WorkingSetState(nothing, nothing, _unpenalised(problem))
         blank = State(
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, u=nothing, primal=np.inf,
             dual=-np.inf, own=own,
@@ -119,7 +120,7 @@ class WorkingSet(SecondOrder):
         own, kept = s.own, earlier.own
         if not isinstance(kept, WorkingSetState):  # its set-up was interrupted
             return s
-        at, model, l1 = kept.coordinates, kept.model, problem.regularizer.l1
+        at, model, l1 = kept.coordinates, kept.model, problem.bounded_net.l1
         matters = (s.x[at] != 0) | (np.abs(own.gradient[at]) >= CLOSE * l1[at])
         if TOO_MANY * np.count_nonzero(matters) < at.size:
             at = at[matters]
@@ -139,7 +140,8 @@ class WorkingSet(SecondOrder):
             H = known_gram(problem, s.x, own.gradient)
         if H is not None:
             return _by_known_gram(problem, s, H)
-        solver = Restricted(problem, s, self.tol)
+        plain = problem.regularizer.has_strengths
+        solver = Restricted(problem, s, self.tol) if plain else Between(problem, s, self.tol)
         solver.run()
         x = s.x.copy()
         x[solver.at] = solver.x
@@ -166,6 +168,22 @@ def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
     if not (lower or new.primal - new.dual < after.primal - after.dual):
         return replace(after, own=replace(after.own, model=None))
     return new
+
+
+def _unpenalised(problem: Problem) -> Places:
+    """What has no l1; between bounds also what has no l2 and no bounds, for 0 may hold the rest."""
+    if not problem.regularizer.has_strengths:
+        return np.flatnonzero(problem.regularizer.free)
+    return np.flatnonzero(problem.elastic_net.l1 == 0)
+
+
+def _over(problem: Problem, u: Array) -> float:
+    """max |u_j|/l1_j where there is l2 as well, at least 1."""
+    if not problem.regularizer.has_strengths:
+        return 1.0  # `feasible` has looked at that
+    g = problem.elastic_net
+    both = (g.l1 > 0) & (g.l2 > 0)
+    return float(np.max(np.abs(u[both]) / g.l1[both], initial=1.0))
 
 
 def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
@@ -214,12 +232,11 @@ def _best_scale(
     else:
         conj = conjugate_at(problem, z, y, phi)
     above = g.conj(-at)
-    both = (g.l1 > 0) & (g.l2 > 0)
-    over = float(np.max(np.abs(at[both]) / g.l1[both], initial=1.0))
+    longer = _over(problem, at)
     # -phi* is concave, so its first-order change bounds what scaling can give.
     linear = z if problem.offset is None else z - problem.offset
-    if over > 1.0 and above + (1.0 - 1.0 / over) * problem.inner(feasible, linear) > 0.0:
-        scaled, inside = feasible / over, at / over
+    if longer > 1.0 and above + (1.0 - 1.0 / longer) * problem.inner(feasible, linear) > 0.0:
+        scaled, inside = feasible / longer, at / longer
         dual = -problem.conjugate_sum(scaled) - g.conj(-inside)
         if dual > -conj - above:
             return scaled, inside, dual

@@ -81,7 +81,7 @@ class Curvature(Rule):
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
             return Delta, here
         ds = here.slope - then.slope
-        l2 = np.broadcast_to(problem.regularizer.l2, dx.shape)
+        l2 = np.broadcast_to(problem.regularizer.smooth_part(), dx.shape)
         c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.strong_convexity
         c = min(max(c, 1e-10 * smoothness), smoothness)
