@@ -10,6 +10,7 @@ import pytest
 
 import dualgap
 from dualgap import driver, paths
+from dualgap.designs import as_design
 
 STARTS = ("x0", "y0", "state", "earlier")
 """Arguments of one solve that a path chooses itself."""
@@ -60,6 +61,8 @@ def test_solve_hands_every_argument_on(monkeypatch):
     seen = {}
 
     class Recorder:
+        base = as_design([[1.0]])
+
         def __init__(self, A, b, **arguments):
             seen.update(A=A, b=b, **arguments)
 
@@ -67,6 +70,7 @@ def test_solve_hands_every_argument_on(monkeypatch):
             seen.update(arguments)
 
     monkeypatch.setattr(driver, "Problem", Recorder)
+    monkeypatch.setattr(driver, "replace", lambda result, **_: result)
     given = {name: object() for name in parameters(dualgap.solve)}
     dualgap.solve(**given)
     assert seen == given
