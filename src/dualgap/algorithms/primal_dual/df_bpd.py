@@ -77,15 +77,17 @@ def _with_line_1(
     rest /= 1.0 + sigma
     if problem.offset is not None:
         rest += share * problem.offset
-    (z, v, y), (u,) = problem.design.map_rows(
+    (z, y), (u,) = problem.design.map_rows(
         there_and_back, (rest, problem.b, problem.q), x, line_1, problem.loss, share
     )
+    zt = share * z
+    rest += zt  # the v+ of line_1, bit for bit
     if problem.offset is not None:
         z = z + problem.offset
-    zt = z - z_old
+    np.subtract(z, z_old, out=zt)
     zt *= theta
     zt += z
-    return z, zt, Ahead(sigma, v, y, u)
+    return z, zt, Ahead(sigma, rest, y, u)
 
 
 @dataclass(frozen=True)
