@@ -24,13 +24,13 @@ Made = tuple[Array, tuple[Array, ...], tuple[Any, ...]]
 def line_1(Ax: Array, rows: tuple[Array, Array, Array], loss: Loss, share: float) -> Made:
     """Line 1 of Algorithm 6: v = rest + share A x, y = phi'(v); r = Q y.
 
-    Rows (rest, b, q); v and y are made.
+    Rows (rest, b, q), and y is made.
     """
     rest, b, q = rows
     v = share * Ax
     v += rest
     y = loss.grad(v, b)
-    return per_row(q, v) * y, (v, y), ()
+    return per_row(q, v) * y, (y,), ()
 
 
 def curved(D: Array, rows: tuple[Array, Array], least: float) -> Made:

@@ -94,23 +94,24 @@ class DenseDesign(Design, counts=True):
         if not self.cuts.any:
             return there_and_back(Chunk(slice(0, n), self), rows, x, between, *args)
         z = np.empty((n, *x.shape[1:]))
-        out: RowArrays = ()
+        out: RowArrays | None = None
         total: list[Any] = []
         self.ledger.rows += n
         for at in self.cuts.chunks(0):
-            block = self.A[at].astype(np.float64, copy=False)
+            block = self.A[at] if self._wide else self.A[at].astype(np.float64)
             here = np.matmul(block, x, out=z[at])
             r, made, sums = between(here, tuple([values[at] for values in rows]), *args)
             u = (r.T @ block).T
-            if not total:
-                total = [u, *sums]
+            if out is None:
                 out = tuple([np.empty((n, *m.shape[1:]), m.dtype) for m in made])
+                total = [u, *sums]
             else:
                 total[0] += u
-                total[1:] = [a + b for a, b in zip(total[1:], sums, strict=True)]
-            for into, values in zip(out, made, strict=True):
-                into[at] = values
-        return (z, *out), tuple(total)
+                for k, term in enumerate(sums, start=1):
+                    total[k] = total[k] + term
+            for k, values in enumerate(made):
+                out[k][at] = values
+        return (z, *(out or ())), tuple(total)
 
     def narrowed(self) -> NarrowCopy | None:
         """A float32 copy."""

@@ -15,6 +15,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.cuts import Cuts, Sums, added_by_tree, added_in_order
+from dualgap.limits import check
 
 RowArrays = tuple[Array, ...]
 """Arrays with an entry, or a row, for each row of the data."""
@@ -48,8 +49,14 @@ class Executor(Protocol):
 
 
 def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
-    """The sums over one partition."""
-    return added_in_order(task(chunk, *args) for chunk in source.chunks(part))
+    """The sums over one partition; between chunks the time limit of the call is looked at."""
+
+    def pieces() -> Iterator[Sums]:
+        for chunk in source.chunks(part):
+            check()
+            yield task(chunk, *args)
+
+    return added_in_order(pieces())
 
 
 def rows_of(
@@ -62,6 +69,7 @@ def rows_of(
     def pieces() -> Iterator[Sums]:
         nonlocal out
         for chunk in source.chunks(part):
+            check()
             at = chunk.rows
             made, sums = task(chunk, tuple([values[at] for values in rows]), *args)
             if out is None:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
@@ -74,15 +76,22 @@ def _with_line_1(
     """z = A x, A x~, and line 1 of the next iteration, for one reading of the data."""
     # v+ = (v + sigma (z + theta (z - z_old)))/(1 + sigma) = rest + share A x
     share = sigma * (1.0 + theta) / (1.0 + sigma)
-    rest = (v - sigma * theta * z_old) / (1.0 + sigma)
+    rest = sigma * theta * z_old
+    np.subtract(v, rest, out=rest)
+    rest /= 1.0 + sigma
     if problem.offset is not None:
         rest += share * problem.offset
-    (z, v, y), (u,) = problem.design.map_rows(
+    (z, y), (u,) = problem.design.map_rows(
         there_and_back, (rest, problem.b, problem.q), x, line_1, problem.loss, share
     )
+    zt = share * z
+    rest += zt  # the v+ of line_1, bit for bit
     if problem.offset is not None:
         z = z + problem.offset
-    return z, z + theta * (z - z_old), Ahead(sigma, v, y, u)
+    np.subtract(z, z_old, out=zt)
+    zt *= theta
+    zt += z
+    return z, zt, Ahead(sigma, rest, y, u)
 
 
 @dataclass(frozen=True)
