@@ -187,7 +187,10 @@ def make_feasible(
     extra = 0.0 if last.is_shift(problem) else last.cost(problem, z, y, phi)
     if extra is None:
         return None
-    if problem.regularizer.has_free:
+    if problem.free_intercept_only:
+        u = u.copy()
+        u[-1] = 0.0
+    elif problem.regularizer.has_free:
         u = np.where(problem.regularizer.free, 0.0, u)
     shift = last.nu if last.is_shift(problem) else 0.0
     if error is None:

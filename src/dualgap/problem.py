@@ -362,8 +362,7 @@ class Problem:
     @property
     def free_intercept_only(self) -> bool:
         """The intercept is the only coordinate without penalty."""
-        free = self.regularizer.free
-        return self.fit_intercept and bool(free[-1]) and not free[:-1].any()
+        return self.fit_intercept and self.regularizer.only_last_is_free
 
     # ---- points ----
 

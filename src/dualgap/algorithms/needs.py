@@ -77,10 +77,16 @@ def missing(algorithm: Algorithm, problem: Problem) -> list[str]:
     return sentences
 
 
+def serves(algorithm: Algorithm, problem: Problem) -> bool:
+    """Whether nothing is missing; no sentence is made."""
+    vectors = getattr(algorithm, "batch", 1) > 1 and problem.loss.is_vector
+    return not (vectors or _absent(algorithm.requires, problem))
+
+
 def refuse(algorithm: Algorithm, problem: Problem) -> None:
     """Raise the first of the sentences, if there is one."""
-    for sentence in missing(algorithm, problem):
-        raise ValueError(sentence)
+    if not serves(algorithm, problem):
+        raise ValueError(missing(algorithm, problem)[0])
 
 
 def serving(problem: Problem, first: tuple[str, ...] = ()) -> list[str]:
@@ -95,15 +101,15 @@ def _absent(needs: Needs, problem: Problem) -> list[str]:
     if not is_served(needs.regularizer, g):
         return ["regularizer"]
     absent = {
-        "gamma": loss.gamma is None,
-        "dual_prox": not loss.has_dual_prox,
-        "scalar_loss": loss.is_vector,
-        "compiled_loss": loss.code < 0,
-        "rows": not problem.base.offers_rows,
-        "no_l1": g.has_l1,
-        "l2_everywhere": not g.strong_convexity > 0.0,
+        "gamma": needs.gamma and loss.gamma is None,
+        "dual_prox": needs.dual_prox and not loss.has_dual_prox,
+        "scalar_loss": needs.scalar_loss and loss.is_vector,
+        "compiled_loss": needs.compiled_loss and loss.code < 0,
+        "rows": needs.rows and not problem.base.offers_rows,
+        "no_l1": needs.no_l1 and g.has_l1,
+        "l2_everywhere": needs.l2_everywhere and not g.strong_convexity > 0.0,
     }
-    return [name for name, is_absent in absent.items() if is_absent and getattr(needs, name)]
+    return [name for name, is_absent in absent.items() if is_absent]
 
 
 class _Lacks:

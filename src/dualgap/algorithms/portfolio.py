@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dualgap import factorised
 from dualgap.algorithms.baselines.sdca import SDCA
 from dualgap.algorithms.contract import Algorithm
-from dualgap.algorithms.needs import missing
+from dualgap.algorithms.needs import missing, serves
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
@@ -45,7 +45,7 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
     """The algorithm and the reason; ``with_steps``: options of primal-dual steps are given."""
     tried: list[Algorithm] = []
     for algorithm, reason in _in_order(problem, with_steps):
-        if not missing(algorithm, problem):
+        if serves(algorithm, problem):
             return algorithm, reason
         tried.append(algorithm)
     raise ValueError(f"no algorithm serves {problem!r}: {missing(tried[-1], problem)[0]}")
@@ -54,19 +54,18 @@ def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:
 def _in_order(problem: Problem, with_steps: bool) -> Iterator[tuple[Algorithm, str]]:
     """What may be taken, with the reason: the first whose needs are met is."""
     loss, g = problem.loss, problem.regularizer
-    steps: list[Algorithm] = [ADFBPD()]
-    if loss.has_dual_prox and not loss.prox_is_iterative:
-        steps = [AdaBPD(), *steps]
+    by_formula = loss.has_dual_prox and not loss.prox_is_iterative
+    steps = (AdaBPD, ADFBPD) if by_formula else (ADFBPD,)
     if with_steps:
-        yield from ((algorithm, "its options were given") for algorithm in steps)
+        yield from ((cls(), "its options were given") for cls in steps)
     elif not g.has_strengths:
         yield WorkingSet(), "the regulariser has bounds"
-        yield from ((each, "of the regulariser there is only the prox") for each in steps)
+        yield from ((cls(), "of the regulariser there is only the prox") for cls in steps)
     elif g.has_l1:
         yield WorkingSet(), "the regulariser has an l1 part"
         yield ProxNewton(), "the regulariser has an l1 part, and rows have several predictions"
     else:
-        if not loss.is_quadratic and not missing(SDCA(), problem):
+        if not loss.is_quadratic and serves(SDCA(), problem):
             most = _condition_for_ascent(problem)
             strength = loss.known_gamma * g.strong_convexity
             kappa = problem.constants.R.value**2 / strength if most else 0.0

@@ -324,6 +324,11 @@ class Regularizer(ABC):
         return bool(self.free.any())
 
     @cached_property
+    def only_last_is_free(self) -> bool:
+        """The last coordinate is free, as an intercept is, and no other."""
+        return bool(self.free[-1].all()) and not self.free[:-1].any()
+
+    @cached_property
     def has_boxed(self) -> bool:
         """Some coordinate that is not free asks something of a dual point."""
         limited = np.isfinite(self.dual_low) | np.isfinite(self.dual_high)

@@ -139,11 +139,6 @@ class ElasticNet(Regularizer):
         return np.where(self.l2 > 0, self.l2, np.inf)
 
     @cached_property
-    def has_free(self) -> bool:
-        """Some coordinate is free."""
-        return bool(self.free.any())
-
-    @cached_property
     def has_boxed(self) -> bool:
         """Some coordinate is boxed."""
         return bool(self.boxed.any())
@@ -194,9 +189,11 @@ class ElasticNet(Regularizer):
         (l2/2)(x - x_s)^2 + (l1|x| - k x) with x_s = S(s, l1)/l2 and k = clip(s, -l1, l1).
         A coordinate with l2 = 0 must have |s| <= l1.
         """
-        off = x - self.dual_x(s)
-        curved = 0.5 * self.l2 * off * off
+        curved: float | Array = 0.0
+        if self.has_l2 or not self.has_l1:
+            off = x - self.dual_x(s)
+            curved = 0.5 * self.l2 * off * off
         if not self.has_l1:
-            return curved
+            return np.asarray(curved)
         kept = within(s, self.l1)
-        return curved + np.maximum(self.l1 * np.abs(x) - kept * x, 0.0)
+        return np.asarray(curved + np.maximum(self.l1 * np.abs(x) - kept * x, 0.0))

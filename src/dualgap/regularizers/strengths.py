@@ -50,5 +50,7 @@ def strengths(owner: Regularizer, name: str, values: Any, d: int) -> Array:
 def padded(values: Array, count: int, by_class: bool, fill: float = 0.0) -> Array:
     """With ``fill`` for each free coordinate, as a column where x is a matrix."""
     if count:
-        values = np.append(values, np.full(count, fill))
+        more = np.empty(values.size + count)
+        more[: values.size], more[values.size :] = values, fill
+        values = more
     return values[:, None] if by_class else values
