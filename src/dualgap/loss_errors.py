@@ -55,13 +55,17 @@ def moved(
         return root * root  # may be inf, where a power would raise
     if error == 0.0:
         return value
-    slope = problem.loss.grad(z, problem.b)
-    if y is not None:
-        slope = slope - y
+    grad = problem.loss.grad(z, problem.b)
+    slope = grad if y is None else grad - y
     largest = steepest(problem, z, error)
-    # phi'(z) is rounded, too: like an error of z, which `error` has in it already.
-    size = SAFE * math.sqrt(problem.inner(slope, slope)) + reach + largest * error
+    # phi'(z) is rounded, too: in its last bits, and like an error of z.
+    rounded = 4.0 * UNIT * (_norm(problem, grad) + largest * _norm(problem, 1.0 + np.abs(z)))
+    size = SAFE * (_norm(problem, slope) + rounded) + reach
     return (value + size * error + 0.5 * largest * error * error) * SAFE
+
+
+def _norm(problem: Problem, values: Array) -> float:
+    return math.sqrt(problem.inner(values, values))
 
 
 def steepest(problem: Problem, z: Array, error: float) -> float:

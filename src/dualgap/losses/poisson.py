@@ -12,7 +12,8 @@ from dualgap._arrays import weighted_sum
 from dualgap._types import Array
 from dualgap.losses.contract import Loss
 
-LARGEST = float(np.finfo(float).max)
+LARGEST = 1e300
+"""What stands for phi' and phi'' that are larger still: their sums are numbers."""
 LOWEST = -690.0
 """log m of an m that has underflowed."""
 
