@@ -61,7 +61,7 @@ def moved(
     # phi'(z) is rounded, too: in its last bits, and like an error of z.
     rounded = 4.0 * UNIT * (_norm(problem, grad) + largest * _norm(problem, 1.0 + np.abs(z)))
     size = SAFE * (_norm(problem, slope) + rounded) + reach
-    return (value + size * error + 0.5 * largest * error * error) * SAFE
+    return (value + SAFE * error * (size + 0.5 * largest * error)) * (1.0 + 4.0 * UNIT)
 
 
 def _norm(problem: Problem, values: Array) -> float:
