@@ -82,6 +82,17 @@ PLANTED = [
         Gamma, "phi falls for ever where margins are >= 0", margins=lambda s, z, b: np.asarray(z)
     ),
     planted(Logistic, "fenchel_gap is", fenchel_gap=lambda s, z, y, b: np.zeros_like(z)),
+    planted(
+        Huber,
+        "is_accurate: value and conj lose",
+        value=lambda s, z, b: Huber.value(s, z, b) + 1e5 - 1e5,
+    ),
+    planted(
+        PseudoHuber,
+        "value and conj lose a few roundings of `terms`",
+        value=lambda s, z, b: PseudoHuber.value(s, z, b) + 1e5 - 1e5,
+    ),
+    planted(Counts, "is_accurate: value and conj lose", is_accurate=True),
     planted(Squared, "hess has the shape of z", hess=lambda s, z, b: np.ones(1)),
 ]
 

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import dualgap
 from dualgap import Status
 from dualgap.algorithms import ALGORITHMS
+from tests.certificate.cases import Case
+from tests.certificate.honesty import reference
 
 from .losses import Counts, PseudoHuber, SmoothQuantile, WithProx
 
@@ -203,3 +205,27 @@ def test_a_name_from_the_class():
     assert Counts().name == "counts"
     assert SmoothQuantile().name == "smooth_quantile"
     assert WithProx().has_dual_prox and not SmoothQuantile().has_dual_prox
+
+
+# ---- formulas that lose digits ----
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_plain_formulas_lose_is_in_the_certificate(seed):
+    """e^z - b z + b log b - b at counts of up to 1e8, held against extended precision."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
+    A = rng.standard_normal((n, d))
+    b = np.round(10.0 ** rng.uniform(0.0, 8.0) * np.exp(A @ rng.standard_normal(d)))
+    l1, l2 = float(seed % 3 > 1) * 0.3, float(seed % 3 > 0) * 10.0 ** rng.uniform(-6.0, 1.0)
+    case = Case(A, b, "poisson", l1=l1, l2=l2, fit_intercept=bool(seed % 2))
+    options = {"l1": l1, "l2": l2, "fit_intercept": case.fit_intercept}
+    found = dualgap.solve(A, b, loss="poisson", tol=1e-14, **options)
+    best = reference(case).better(found.x, found.intercept)
+    for t in (0.0, 1e-9, 1e-6, 1e-3):
+        x = best.x + t * rng.standard_normal(d)
+        got = dualgap.certify(A, b, x, loss=Counts(), intercept=best.c, **options)
+        if got.certified:
+            short = float(case.checker.primal(x, best.c) - best.primal) - got.gap
+            assert short <= 0.0
+            assert got.dual <= float(best.primal) * (1.0 + 1e-15)

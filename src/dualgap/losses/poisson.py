@@ -53,6 +53,7 @@ class Poisson(Loss):
     """
 
     name: ClassVar[str] = "poisson"
+    is_accurate: ClassVar[bool] = True
     gamma: ClassVar[float | None] = None
     is_self_concordant: ClassVar[bool] = True
     has_exact_gap: ClassVar[bool] = True
