@@ -14,7 +14,7 @@ from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
 from dualgap.algorithms.contract import NO_ADVICE
-from dualgap.algorithms.needs import refuse
+from dualgap.algorithms.needs import missing, refuse
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
@@ -117,6 +117,12 @@ class Beginning:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
                 chosen = conditioner.suit(problem, chosen)
+        if self.options and algorithm == "auto" and missing(chosen, problem):
+            named = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+            raise ValueError(
+                f"{named} is for the primal-dual methods, whose steps rest on a bound on phi'', "
+                f"and loss={problem.loss.name!r} has none (its gamma is None); leave it out."
+            )
         refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
         if self.random_state is not None and isinstance(chosen, Randomised):

@@ -23,7 +23,7 @@ from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, make_feasible
-from dualgap.loss_errors import cancelled, moved, steepest
+from dualgap.loss_errors import cancelled, moved, noise, steepest
 from dualgap.losses.multinomial import own
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
@@ -147,7 +147,7 @@ def _certify_point(
     if not (np.isfinite(x).all() and math.isfinite(primal)):
         return _make(problem, primal, math.inf, "none", math.inf)
     # What rounding may have done to P, in either direction.
-    doubt = moved(problem, primal, at.z, at.error) - primal + SUMS * primal
+    doubt = moved(problem, primal, at.z, at.error) - primal + SUMS * primal + noise(problem, at.z)
     best = _duality_gap(problem, x, at, phi, y, products)
     if best is None or _is_hidden(problem, best, primal):
         # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
@@ -178,7 +178,7 @@ def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound
         ends = (problem.loss.value(end, problem.b) for end in _ends(problem, at.z, each))
         loss = min(loss, problem.mean(functools.reduce(np.maximum, ends)))
     penalty = problem.regularizer.value(x)
-    gap = (loss + penalty) * (1.0 + 10.0 * SUMS)
+    gap = (loss + noise(problem, at.z) + penalty) * (1.0 + 10.0 * SUMS)
     return Bound(gap, "gap_scaled_dual", gap - phi - penalty)
 
 

@@ -352,8 +352,7 @@ def _by_ends(problem: Problem, z: Array, y: Array, moving: Mask, move: Array) ->
         return None
     largest = np.maximum(*(loss.fenchel_gap(z, end, b) for end in ends))
     more = np.maximum(largest - loss.fenchel_gap(z, y, b), 0.0)
-    terms = np.abs(loss.value(z, b)) + np.abs(loss.conj(y, b)) + np.abs(y * z)
-    return float(problem.q[moving] @ (more + 64.0 * UNIT * terms))
+    return float(problem.q[moving] @ (more + 64.0 * UNIT * loss.terms(z, y, b)))
 
 
 def _into_domain(problem: Problem, y: Array) -> Array | None:

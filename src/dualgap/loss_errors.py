@@ -22,6 +22,8 @@ from dualgap._rounding import UNIT
 from dualgap._types import Array
 from dualgap.problem import Problem
 
+ROUNDINGS = 32.0
+"""Of `Loss.terms`, in formulas that are not accurate."""
 SAFE = 1.0 + 1e-12
 """For the roundings of the bounds themselves."""
 
@@ -49,19 +51,23 @@ def moved(
     reach : float
         h is meant at a dual point that is as far as this from y, in |.|_Q.
     """
-    gamma = problem.loss.gamma
+    gamma, value = problem.loss.gamma, max(value, 0.0)
     if gamma is not None:
         root = math.sqrt(value) + error / math.sqrt(2.0 * gamma)
         return root * root  # may be inf, where a power would raise
     if error == 0.0:
         return value
-    slope = problem.loss.grad(z, problem.b)
-    if y is not None:
-        slope = slope - y
+    grad = problem.loss.grad(z, problem.b)
+    slope = grad if y is None else grad - y
     largest = steepest(problem, z, error)
-    # phi'(z) is rounded, too: like an error of z, which `error` has in it already.
-    size = SAFE * math.sqrt(problem.inner(slope, slope)) + reach + largest * error
-    return (value + size * error + 0.5 * largest * error * error) * SAFE
+    # phi'(z) is rounded, too: in its last bits, and like an error of z.
+    rounded = 4.0 * UNIT * (_norm(problem, grad) + largest * _norm(problem, 1.0 + np.abs(z)))
+    size = SAFE * (_norm(problem, slope) + rounded) + reach
+    return (value + SAFE * error * (size + 0.5 * largest * error)) * (1.0 + 4.0 * UNIT)
+
+
+def _norm(problem: Problem, values: Array) -> float:
+    return math.sqrt(problem.inner(values, values))
 
 
 def steepest(problem: Problem, z: Array, error: float) -> float:
@@ -79,12 +85,19 @@ def steepest(problem: Problem, z: Array, error: float) -> float:
 def cancelled(problem: Problem, z: Array, y: Array, phi: float, length: float) -> float:
     """What roundings leave of phi + phi* - y z where it is a difference of larger terms.
 
-    ``length`` is |y|_Q. Without a gamma the terms may be larger than phi, phi* and y z: b z and the
-    like, which cancel within phi and phi*.
+    ``length`` is |y|_Q.
     """
-    size = phi + length * math.sqrt(problem.inner(z, z))
-    if problem.loss.gamma is None:
-        loss, b = problem.loss, problem.b
-        terms = np.abs(b) * (1.0 + np.abs(z) + np.abs(loss.conj_grad(y, b))) + loss.hess(z, b)
-        size += problem.mean(terms)
-    return 16.0 * UNIT * size
+    left = 16.0 * UNIT * (phi + length * math.sqrt(problem.inner(z, z)))
+    return left + noise(problem, z, y)
+
+
+def noise(problem: Problem, z: Array, y: Array | None = None) -> float:
+    """What roundings leave of phi, or of phi + phi* - y z, in formulas that are not accurate."""
+    loss = problem.loss
+    if loss.is_accurate:
+        return 0.0
+    return (
+        ROUNDINGS
+        * UNIT
+        * problem.mean(loss.terms(z, np.zeros_like(z) if y is None else y, problem.b))
+    )

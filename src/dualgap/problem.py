@@ -78,6 +78,8 @@ class Problem:
         self.q = _shares(self.sample_weight, self.n)
         self.uniform = bool((self.q == self.q[0]).all())
         """All rows weigh the same."""
+        self.idle: Mask | None = None if (self.q > 0.0).all() else self.q == 0.0
+        """Rows without weight, where there are some: whatever their values are, inf too."""
         given = self.dual_point("offset", offset)
         self.offset = None if given is None else _writable(given)
         weights = np.ones(self.d)
@@ -268,7 +270,11 @@ class Problem:
 
     def mean(self, values: Array) -> float:
         """sum_i q_i values_i; rows without weight play no part."""
-        return total(values) / self.n if self.uniform else weighted_sum(self.q, values)
+        if self.uniform:
+            return total(values) / self.n
+        return weighted_sum(
+            self.q, values if self.idle is None else np.where(self.idle, 0.0, values)
+        )
 
     def inner(self, y: Array, z: Array) -> float:
         """sum_i q_i <y_i, z_i>."""
@@ -306,7 +312,7 @@ class Problem:
         if gamma is not None:
             return Lam / gamma
         largest = float(self.loss.hess(z, self.b).max(where=self.q > 0.0, initial=0.0))
-        return Lam * largest if 0.0 < largest < np.inf else Lam
+        return Lam * min(max(largest, 1e-100), 1e100)
 
     @cached_property
     def primal_at_zero(self) -> float:

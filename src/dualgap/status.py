@@ -21,8 +21,8 @@ class Status(Enum):
         "Stalled at rounding: the gap is as small as float64 can show here, though not within tol."
     )
     NO_MINIMISER = (
-        "No minimiser exists: P falls for ever along coefficients that nothing penalises, as they "
-        "separate classes or counts of 0; add l2 > 0, or rows."
+        "No minimiser exists: nothing penalises a direction in which the loss falls for ever "
+        "(separated classes, rows without counts); add l2 > 0."
     )
     DIVERGED = "Diverged: an iterate was not finite; please report this problem."
 

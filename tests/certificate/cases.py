@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dualgap import losses
 
-from .checker import MARGIN, Checker
+from .checker import MARGIN, STEEP, Checker
 
 LOSSES = ("squared", "logistic", "smoothed_hinge", "squared_hinge", "huber", "strong_logistic")
 PENALTIES = {"none": (0, 0), "l2": (0, 1), "l1": (1, 0), "elastic_net": (1, 1)}
@@ -105,6 +105,9 @@ def build(
     z = A @ rng.standard_normal(d) + rng.standard_normal(n)
     if loss in MARGIN:
         b = np.where(z + rng.standard_normal(n) > 0, 1.0, -1.0)
+    elif loss in STEEP:
+        mean = np.exp(np.clip(z, -3.0, 5.0))
+        b = rng.poisson(mean) if loss == "poisson" else rng.gamma(2.0, mean / 2.0) + 1e-9
     else:
         b = z if entries == "normal" else np.round(z)
     has_l1, has_l2 = PENALTIES[penalty]

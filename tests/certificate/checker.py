@@ -15,6 +15,8 @@ import scipy.sparse as sp
 LD = np.longdouble
 EPS = float(np.finfo(float).eps)
 MARGIN = ("logistic", "strong_logistic", "smoothed_hinge", "squared_hinge")
+STEEP = ("poisson", "gamma")
+"""Losses whose phi'' has no bound."""
 
 
 def wide(values: Any) -> np.ndarray:
@@ -36,6 +38,11 @@ def xlogx(p: np.ndarray) -> np.ndarray:
     return np.where(p > 0, p * np.log(np.where(p > 0, p, 1)), LD(0))
 
 
+def log_or_0(b: np.ndarray) -> np.ndarray:
+    return np.log(np.where(b > 0, b, LD(1)))
+
+
+@np.errstate(over="ignore")
 def phi(loss: str, parameter: float, z: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The loss, branch by branch as in the table of losses."""
     h, m, r = LD(parameter), b * z, z - b
@@ -52,9 +59,16 @@ def phi(loss: str, parameter: float, z: np.ndarray, b: np.ndarray) -> np.ndarray
         return np.where(m >= 1, LD(0), middle)
     if loss == "huber":
         return np.where(np.abs(r) <= h, r * r / 2, h * np.abs(r) - h * h / 2)
+    if loss == "poisson":
+        t = z - log_or_0(b)  # e^z - b z + b log b - b
+        return np.where(b > 0, b * (np.expm1(t) - t), np.exp(z))
+    if loss == "gamma":
+        t = np.log(b) - z  # z + b e^-z - (1 + log b)
+        return np.expm1(t) - t
     raise ValueError(loss)
 
 
+@np.errstate(over="ignore")
 def phi_prime(loss: str, parameter: float, z: np.ndarray, b: np.ndarray) -> np.ndarray:
     h, m, r = LD(parameter), b * z, z - b
     if loss == "squared":
@@ -69,9 +83,14 @@ def phi_prime(loss: str, parameter: float, z: np.ndarray, b: np.ndarray) -> np.n
         return np.where(m >= 1, LD(0), np.where(m <= 1 - h, -b, -b * (1 - m) / h))
     if loss == "huber":
         return np.where(np.abs(r) <= h, r, h * np.sign(r))
+    if loss == "poisson":
+        return np.exp(z) - b
+    if loss == "gamma":
+        return 1 - b * np.exp(-z)
     raise ValueError(loss)
 
 
+@np.errstate(over="ignore")
 def phi_second(loss: str, parameter: float, z: np.ndarray, b: np.ndarray) -> np.ndarray:
     h, m, r = LD(parameter), b * z, z - b
     if loss == "squared":
@@ -84,6 +103,10 @@ def phi_second(loss: str, parameter: float, z: np.ndarray, b: np.ndarray) -> np.
         return np.where((m < 1) & (m > 1 - h), 1 / h, LD(0))
     if loss == "huber":
         return np.where(np.abs(r) <= h, LD(1), LD(0))
+    if loss == "poisson":
+        return np.exp(z)
+    if loss == "gamma":
+        return b * np.exp(-z)
     raise ValueError(loss)
 
 
@@ -98,6 +121,10 @@ def phi_star(loss: str, parameter: float, y: np.ndarray, b: np.ndarray) -> np.nd
         return p * p / 2 - p
     if loss == "smoothed_hinge":
         return h * p * p / 2 - p
+    if loss == "poisson":
+        return xlogx(y + b) - (y + b) - (b * log_or_0(b) - b)
+    if loss == "gamma":
+        return xlogx(1 - y) + y + y * np.log(b)
     if loss == "strong_logistic":  # sup_z y z - phi(z): halve a bracket of the maximiser
         low, high = (y - 1) / h, (y + 1) / h
         for _ in range(50):  # an error e of z is felt as e^2
@@ -118,6 +145,10 @@ def domain(loss: str, parameter: float, b: np.ndarray) -> tuple[np.ndarray, np.n
         return np.where(b > 0, LD(-1), LD(0)), np.where(b > 0, LD(0), LD(1))
     if loss == "squared_hinge":  # 0 <= -b y
         return np.where(b > 0, -infinite, LD(0)), np.where(b > 0, LD(0), infinite)
+    if loss == "poisson":
+        return -b, infinite
+    if loss == "gamma":
+        return -infinite, np.ones(b.shape, LD)
     return -infinite, infinite
 
 
@@ -220,6 +251,9 @@ class Checker:
         reach = np.abs(self.A) @ np.abs(x) + abs(c) + np.abs(self.o) + np.abs(self.b)
         slope = np.abs(phi_prime(self.loss, self.parameter, z, self.b))
         bend = 1 + 1 / LD(self.parameter) + LD(self.parameter)  # at least phi''
+        if self.loss in STEEP:
+            bend = 3 * phi_second(self.loss, self.parameter, z, self.b)
+            reach = reach - np.abs(self.b) + np.abs(log_or_0(self.b)) + 1
         felt = (self.q * reach * (slope + bend * terms * EPS * reach)).sum()
         return float(terms * EPS * (felt + self.primal(x, c)))
 
@@ -227,6 +261,10 @@ class Checker:
         """Rounding of a bound D(y) <= P(x): an error e of A'Qy shows as e'x, whatever its size."""
         size = np.abs(self.b - self.o).max() if y is None else np.abs(self.inside(y)).max()
         size = max(size, np.abs(self.b - self.o).max(), LD(1) if self.loss in MARGIN else LD(0))
+        if self.loss in STEEP:  # phi'(z) is rounded by phi'' times what z is
+            z = np.clip(self.predict(x, c), -500, 500)
+            size = max(size, LD(1), phi_second(self.loss, self.parameter, z, self.b).max())
+            size += np.abs(log_or_0(self.b)).max()
         reach = np.abs(self.A) @ np.abs(wide(x)) + abs(c) + np.abs(self.o) + np.abs(self.b) + size
         terms = sum(self.A.shape) + 4
         return float(terms * EPS * (self.q * reach).sum() * size)

@@ -11,7 +11,7 @@ import scipy.optimize
 import dualgap
 
 from .cases import Case
-from .checker import LD, phi, phi_prime, phi_second
+from .checker import LD, STEEP, log_or_0, phi, phi_prime, phi_second
 
 UNDERFLOW = 1e-290
 """Longdouble reaches further down than float64."""
@@ -40,8 +40,9 @@ class Reference:
     @cached_property
     def dual(self) -> np.ndarray:
         """phi'(z), the dual point that belongs to x."""
-        y = self.case.checker.gradient_dual(self.x, self.c).astype(float)
-        return np.where(np.abs(y) > 1e-90, y, 0.0)
+        with np.errstate(over="ignore"):
+            y = self.case.checker.gradient_dual(self.x, self.c).astype(float)
+        return np.where((np.abs(y) > 1e-90) & (self.case.checker.q > 0), y, 0.0)
 
     @cached_property
     def distance(self) -> float:
@@ -74,7 +75,7 @@ def reference(case: Case) -> Reference:
         return float(value), gradient.astype(float)
 
     found = scipy.optimize.minimize(
-        value_and_gradient,
+        np.errstate(over="ignore", invalid="ignore")(value_and_gradient),
         np.zeros(2 * d + 1),
         jac=True,
         method="L-BFGS-B",
@@ -83,6 +84,7 @@ def reference(case: Case) -> Reference:
     )
     x, c = split(found.x)
     sparse = np.where(np.abs(x) > 1e-9 * np.abs(x).max(initial=0.0), x, 0.0)
+    x, sparse = np.nan_to_num(x), np.nan_to_num(sparse)
     return newton(Reference.origin(case).better(x, c).better(sparse, c))
 
 
@@ -121,6 +123,8 @@ def null_value(case: Case) -> float:
         return float(check.at_zero())
     zero = np.zeros(case.shape[1])
     wanted = np.asarray(check.b - check.o, float)
+    if case.loss in STEEP:
+        wanted = np.asarray(log_or_0(check.b) - check.o, float)
     ends = (float(wanted.min()) - 50.0, float(wanted.max()) + 50.0)
     found = scipy.optimize.minimize_scalar(
         lambda c: float(check.primal(zero, c)),

@@ -485,3 +485,19 @@ def test_paper_hands_its_options_over(monkeypatch, tmp_path):
         "resume": False,
         "progress": False,
     }
+
+
+def test_counts_are_fitted_predicted_and_certified(tmp_path):
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((40, 3))
+    b = rng.poisson(np.exp(A[:, 0] + 0.5)) * 1.0
+    table = np.column_stack((A, b)).tolist()
+    file, model = tmp_path / "counts.csv", tmp_path / "model.json"
+    file.write_text("\n".join(",".join(map(repr, row)) for row in table))
+    options = ("--loss", "poisson", "--l2", 0.01, "--fit-intercept", "--out", model)
+    assert run("fit", file, *options).exit_code == CONVERGED
+    assert run("certify", model, file).exit_code == CONVERGED
+    means = [float(line) for line in run("predict", model, file).stdout.split()]
+    scores = [float(line) for line in run("predict", model, file, "--scores").stdout.split()]
+    assert means == pytest.approx(np.exp(scores))
+    assert sum(means) == pytest.approx(b.sum(), rel=1e-2)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array, Mask
+from dualgap.checks._digits import lost_digits
+from dualgap.checks._loss_targets import targets_for
 from dualgap.checks.errors import LawError
 from dualgap.losses.contract import Loss, check_contract
 
@@ -21,13 +23,6 @@ STEP = EPS ** (1 / 3)
 """Of central differences, relative to 1 + |z|."""
 SLACK = 1e-6
 """Of what is compared, relative to the sizes that meet in it."""
-KINDS = (
-    np.array([-2.5, -0.3, 0.0, 1.7, 30.0]),
-    np.array([0.0, 0.4, 1.0, 3.0, 40.0]),
-    np.array([0.05, 0.4, 1.0, 3.0, 40.0]),
-    np.array([-1.0, 1.0]),
-)
-"""Targets to try: any numbers, counts, positive numbers, labels."""
 SOME = np.concatenate([np.linspace(-8.0, 8.0, 65), [-40.0, -20.3, 20.3, 40.0]])
 NEAR = np.array([-3.1, -1.0, -0.2, -1e-3, 0.0, 1e-3, 0.2, 1.0, 3.1])
 """Predictions, from 0 and from where the loss of a row is least."""
@@ -40,7 +35,8 @@ def check_loss(loss: Loss, targets: Any = None) -> None:
     The laws: grad is the derivative of value, and hess of grad; phi is convex and >= 0; the domain
     holds 0 and every phi'(z); phi + phi* >= y z, with equality at y = phi'(z); conj_grad inverts
     grad; phi'' <= 1/gamma (or hess_bound, where gamma is None) and >= delta; the dual prox, if
-    there is one, solves its equation; the flags, if they are set, are true.
+    there is one, solves its equation; the flags, if they are set, are true; no more digits are
+    lost than a certificate allows for.
 
     Parameters
     ----------
@@ -75,7 +71,7 @@ def check_loss(loss: Loss, targets: Any = None) -> None:
 class _Laws:
     def __init__(self, loss: Loss, targets: Any) -> None:
         self.loss = loss
-        b = _targets(loss, targets)
+        b = targets_for(loss, targets)
         middle = loss.conj_grad(np.zeros_like(b), b)
         rows = [np.concatenate((SOME, m + NEAR if abs(m) < 100.0 else NEAR)) for m in middle]
         z = np.concatenate(rows)
@@ -226,8 +222,27 @@ class _Laws:
             ),
             b,
         )
+        self._digits(other, points, b)
         self._inverse(points, b)
         self._gap(other, points, b, gap, room)
+
+    def _digits(self, z: Array, y: Array, b: Array) -> None:
+        seen = lost_digits(self.loss, z, y, b)
+        if seen is None:
+            return
+        off, most = seen
+        law = "is_accurate: value and conj lose a few roundings of their result, or of z"
+        if not self.loss.is_accurate:
+            law = "value and conj lose a few roundings of `terms`"
+        self._fail(
+            off > most,
+            law,
+            lambda i: (
+                f"value({z[i]:g}) + conj({y[i]:.8g}) is off by {off[i]:.3g}, and may be by "
+                f"{most[i]:.3g}; write it without cancellation, or override `terms`"
+            ),
+            b,
+        )
 
     def _inverse(self, y: Array, b: Array) -> None:
         loss = self.loss
@@ -381,18 +396,3 @@ class _Laws:
                 f"to value({z[i] + 5 * way:g}) = {later[i]:.6g}"
             ),
         )
-
-
-def _targets(loss: Loss, targets: Any) -> Array:
-    """Targets that the loss takes, in its own form."""
-    if targets is not None:
-        return np.unique(loss.targets(targets, np.size(targets)))
-    refused = None
-    for kind in KINDS:
-        try:
-            return np.unique(loss.targets(kind, kind.size))
-        except ValueError as error:
-            refused = error
-    raise ValueError(
-        f"check_loss knows no targets that {loss!r} takes; give some, targets=... ({refused})"
-    )

@@ -108,7 +108,7 @@ def fit(
         str,
         typer.Option(
             help="squared, logistic, smoothed_hinge, squared_hinge, huber, strong_logistic, "
-            "multinomial."
+            "multinomial, poisson, gamma."
         ),
     ] = "squared",
     loss_parameter: Annotated[
@@ -238,7 +238,7 @@ def predict(
         Path | None, typer.Option(help="Write to this file; standard output by default.")
     ] = None,
     scores: Annotated[
-        bool, typer.Option("--scores", help="Print a_i'x + c in place of labels.")
+        bool, typer.Option("--scores", help="Print a_i'x + c in place of labels or means.")
     ] = False,
     format: Format = None,
     target: Target = None,

@@ -83,10 +83,10 @@ class Model:
         return np.asarray(as_design(A).matvec(self.x) + self.intercept)
 
     def predict(self, A: Any) -> Array:
-        """Predicted targets: scores, or labels."""
+        """Predicted targets: scores (means, where the loss has a link), or labels."""
         scores = self.scores(A)
         if self.labels is None:
-            return scores
+            return self.loss.mean(scores)
         at = scores.argmax(axis=1) if scores.ndim == 2 else (scores >= 0).astype(int)
         labels: Array = np.asarray(self.labels, dtype=float)
         return np.take(labels, at)

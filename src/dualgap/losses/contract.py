@@ -56,8 +56,9 @@ class Loss:
     package have a compiled form (``code``, ``parameter``); without one the randomised algorithms
     refuse the loss.
 
-    phi is never negative: add a constant where it would be. Formulas should be right to a few
-    roundings of their result, or of what a rounding of z does to it.
+    phi is never negative: add a constant where it would be. The certificate allows for roundings
+    of the size of `terms`; where the formulas are better than that, say so by ``is_accurate``, and
+    `dualgap.check_loss` will see whether it is true.
 
     Examples
     --------
@@ -106,6 +107,9 @@ class Loss:
     """|phi'''| <= phi'', which the bound without regulariser rests on."""
     has_quadratic_conj: ClassVar[bool] = False
     """phi*'' is gamma everywhere inside the domain of phi*."""
+    is_accurate: ClassVar[bool] = False
+    """value and conj are right to a few roundings of their result, of y z, or of z; if not, of
+    `terms`."""
     has_exact_gap: ClassVar[bool] = False
     """`fenchel_gap` is a product of differences, and takes none of numbers larger than itself."""
     is_vector: ClassVar[bool] = False
@@ -218,6 +222,23 @@ class Loss:
     def rounded(self, z: Array, b: Array) -> Array | float:
         """The size of the number that formulas make of z first: its rounding is like one of z."""
         return 1.0 + np.abs(z)
+
+    def terms(self, z: Array, y: Array, b: Array) -> Array:
+        """At least the sizes of the numbers that are added up in value, conj and y z.
+
+        A certificate counts their roundings, unless the loss `is_accurate`. By default 1, phi, phi*
+        and y z, the same with b for z, and, as in e^z - b z, terms of the size of b z where slopes
+        have no bound, or of z where they have one.
+        """
+        slopes = np.abs(self.grad(z, b)) + np.abs(y)
+        low, high = self.domain(b)
+        width = np.where(np.isfinite(low) & np.isfinite(high), high - low, slopes)
+        sizes = 1.0 + np.abs(self.value(z, b)) + np.abs(self.conj(y, b))
+        sizes += (slopes + width) * (np.abs(z) + np.abs(b))
+        if self.gamma is None:
+            least = np.abs(self.conj_grad(np.zeros_like(z), b))
+            sizes += np.abs(b) * (1.0 + np.abs(z) + np.minimum(least, 100.0)) + self.hess(z, b)
+        return np.asarray(sizes)
 
     def outputs(self, b: Array) -> int | None:
         """Predictions per row, K; None for a loss of one."""

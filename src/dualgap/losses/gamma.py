@@ -26,6 +26,7 @@ class Gamma(Loss):
     """
 
     name: ClassVar[str] = "gamma"
+    is_accurate: ClassVar[bool] = True
     gamma: ClassVar[float | None] = None
     is_self_concordant: ClassVar[bool] = True
     has_exact_gap: ClassVar[bool] = True

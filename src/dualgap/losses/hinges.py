@@ -28,6 +28,7 @@ class SmoothedHinge(MarginLoss):
     width: float = 1.0
 
     name: ClassVar[str] = "smoothed_hinge"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 2
     has_exact_gap: ClassVar[bool] = True
     has_quadratic_conj: ClassVar[bool] = True
@@ -101,6 +102,7 @@ class SquaredHinge(MarginLoss):
     """
 
     name: ClassVar[str] = "squared_hinge"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 3
     has_exact_gap: ClassVar[bool] = True
     has_quadratic_conj: ClassVar[bool] = True

@@ -27,6 +27,7 @@ class Huber(RegressionLoss):
     threshold: float = 1.35
 
     name: ClassVar[str] = "huber"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 4
     has_exact_gap: ClassVar[bool] = True
     has_quadratic_conj: ClassVar[bool] = True

@@ -88,6 +88,7 @@ class Logistic(MarginLoss):
     """
 
     name: ClassVar[str] = "logistic"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 1
     prox_is_iterative: ClassVar[bool] = True
     gamma: ClassVar[float] = 4.0
@@ -223,6 +224,7 @@ class StrongLogistic(MarginLoss):
     strength: float = 0.1
 
     name: ClassVar[str] = "strong_logistic"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 5
     prox_is_iterative: ClassVar[bool] = True
 

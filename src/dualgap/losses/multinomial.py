@@ -70,6 +70,7 @@ class Multinomial(Loss):
     classes: int | None = None
 
     name: ClassVar[str] = "multinomial"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 6
     gamma: ClassVar[float] = 2.0
     delta: ClassVar[float] = 0.0

@@ -12,7 +12,8 @@ from dualgap._arrays import weighted_sum
 from dualgap._types import Array
 from dualgap.losses.contract import Loss
 
-LARGEST = float(np.finfo(float).max)
+LARGEST = 1e300
+"""What stands for phi' and phi'' that are larger still: their sums are numbers."""
 LOWEST = -690.0
 """log m of an m that has underflowed."""
 
@@ -52,6 +53,7 @@ class Poisson(Loss):
     """
 
     name: ClassVar[str] = "poisson"
+    is_accurate: ClassVar[bool] = True
     gamma: ClassVar[float | None] = None
     is_self_concordant: ClassVar[bool] = True
     has_exact_gap: ClassVar[bool] = True

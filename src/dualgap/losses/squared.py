@@ -16,6 +16,7 @@ class Squared(RegressionLoss):
     """phi(z) = (z - b)^2/2, phi*(y) = y^2/2 + b y, gamma = delta = 1."""
 
     name: ClassVar[str] = "squared"
+    is_accurate: ClassVar[bool] = True
     code: ClassVar[int] = 0
     is_quadratic: ClassVar[bool] = True
     has_exact_gap: ClassVar[bool] = True
