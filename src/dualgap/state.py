@@ -28,9 +28,8 @@ def refusal(version: object) -> ValueError:
     """Why a saved state of another version is not read, and what to do."""
     return ValueError(
         f"this state of a run was saved by another version of dualgap (states of version {version} "
-        f"there, of version {STATE_VERSION} here), and a run cannot go on from it. Start again "
-        "from a point, x0=result.x; result and estimators saved with keep_run=True hold such a "
-        "state, too."
+        f"there, of version {STATE_VERSION} here), and a run cannot go on from it. To start again "
+        "from its point, load it with that version, keep result.x as an array, and pass it as x0."
     )
 
 

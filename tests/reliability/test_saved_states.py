@@ -16,7 +16,7 @@ from dualgap.state import STATE_VERSION, replace
 from tests.reliability.problems import regression
 from tests.structure import state_fields
 
-REFUSED = r"saved by another version of dualgap .*Start again from a point, x0=result\.x"
+REFUSED = r"saved by another version of dualgap .*keep result\.x as an array, and pass it as x0\.$"
 
 
 def first_part(algorithm="ada-bpd", **options):

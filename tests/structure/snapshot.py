@@ -15,7 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ForwardRef
 
+from typer.main import get_command
+
 import dualgap
+from dualgap.cli.app import app
 from dualgap.result import Setup
 from dualgap.trace import Snapshot, Trace
 
@@ -87,7 +90,7 @@ def class_lines(name: str, cls: type, homes: dict[Any, str]) -> list[str]:
             if not key.startswith("_") and key not in seen and (text := member(value)) is not None:
                 seen.add(key)
                 members.append(f"{name}.{key}{text}")
-        for key, annotation in vars(base).get("__annotations__", {}).items():
+        for key, annotation in inspect.get_annotations(base).items():
             if not key.startswith("_") and key not in seen:
                 seen.add(key)
                 members.append(f"{name}.{key}: {shown(annotation)}")
@@ -151,11 +154,24 @@ def shown_default(value: Any) -> str:
     return repr(value.item() if hasattr(value, "item") else value)
 
 
+def command_lines() -> list[str]:
+    """The commands with their arguments and options."""
+    main: Any = get_command(app)
+    out = []
+    for name, command in main.commands.items():
+        out.append(f"$ dualgap {name}")
+        for p in command.params:
+            given = "/".join((*p.opts, *p.secondary_opts))
+            spelled = p.name.upper() if p.param_type_name == "argument" else given
+            out.append(f"$ dualgap {name} {spelled}")
+    return sorted(out)
+
+
 def text() -> str:
     """The content of the file."""
-    return "\n".join(lines()) + "\n"
+    return "\n".join([*command_lines(), *lines()]) + "\n"
 
 
 if __name__ == "__main__":
     FILE.write_text(text(), encoding="utf-8")
-    print(f"{len(lines())} lines written.")
+    print(f"{FILE.name} is written.")
