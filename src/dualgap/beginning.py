@@ -12,8 +12,8 @@ import numpy as np
 
 from dualgap import _arguments as given
 from dualgap._types import Array
-from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
-from dualgap.algorithms.contract import NO_ADVICE
+from dualgap.algorithms import Algorithm, Newton, as_algorithm
+from dualgap.algorithms.contract import NO_ADVICE, with_options
 from dualgap.algorithms.needs import missing, refuse
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.preconditioners import Change, Preconditioner, asked, beside

@@ -17,6 +17,21 @@ from dualgap._types import Array
 if TYPE_CHECKING:
     from dualgap.preconditioners import Change
 
+STATE_VERSION = 1
+"""Of saved states: one more when a field of `State`, or of what it holds, comes, goes or changes.
+
+0 stands for the states of before there was a version.
+"""
+
+
+def refusal(version: object) -> ValueError:
+    """Why a saved state of another version is not read, and what to do."""
+    return ValueError(
+        f"this state of a run was saved by another version of dualgap (states of version {version} "
+        f"there, of version {STATE_VERSION} here), and a run cannot go on from it. To start again "
+        "from its point, load it with that version, keep result.x as an array, and pass it as x0."
+    )
+
 
 @dataclass(frozen=True, eq=False)
 class Incumbent:
@@ -89,6 +104,26 @@ class State:
     change: Change | None = None
     begun: bool = True
 
+    # ---- saving ----
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The version first, for another is refused before what has moved meanwhile is looked for.
+
+        Formats that save by `__getstate__` alone find it there.
+        """
+        return _begin, (STATE_VERSION,), self.__getstate__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"version": STATE_VERSION, **self.__dict__}
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        version, values = saved.get("version", 0), {k: saved[k] for k in saved if k != "version"}
+        if version != STATE_VERSION:
+            raise refusal(version)
+        self.__dict__.update(values)
+
+    # ---- what is computed from it ----
+
     @property
     def merit(self) -> float:
         """What should shrink, in units of P: the gap P - D, or its stand-in where D = -inf."""
@@ -101,6 +136,13 @@ class State:
         """
         m = min(strong_convexity, self.smoothness)
         return self.mismatch + self.residual / (2.0 * m)
+
+
+def _begin(version: int) -> State:
+    """An empty state for `pickle` to fill; saved states know this function by its name."""
+    if version != STATE_VERSION:
+        raise refusal(version)
+    return object.__new__(State)
 
 
 T = TypeVar("T")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import Any
-
 from dualgap._names import lookup
 from dualgap.algorithms.baselines.agd import AGD
 from dualgap.algorithms.baselines.katyusha import Katyusha
@@ -27,8 +24,11 @@ from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.problem import Problem
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
+"""The paper's algorithms that read all rows in each step, and Primal AG."""
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
+"""Its randomised ones, and what it compares them with."""
 BEYOND = (Newton, ProxNewton, SDCA, WorkingSet)
+"""What the paper does not have."""
 ALGORITHMS: dict[str, type[Algorithm]] = {cls.name: cls for cls in (*BATCH, *RANDOMISED, *BEYOND)}
 KNOWN.update(ALGORITHMS)
 
@@ -37,9 +37,12 @@ __all__ = [
     "ADFSPDC",
     "AGD",
     "ALGORITHMS",
+    "BATCH",
+    "BEYOND",
     "BPD",
     "DFBPD",
     "DFSPDC",
+    "RANDOMISED",
     "SAGA",
     "SDCA",
     "SPDC",
@@ -73,16 +76,3 @@ def as_algorithm(
         return named(), []
     chosen, reason = choose(problem, with_steps=with_steps)
     return chosen, [f"auto chose {chosen.name}: {reason}."]
-
-
-def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:
-    """Set the options that were given; one that the algorithm does not take is refused."""
-    given = {name: value for name, value in options.items() if value is not None}
-    known = {f.name for f in dataclasses.fields(algorithm)}
-    for name, value in given.items():
-        if name not in known:
-            raise ValueError(
-                f"{name}={value!r} means nothing to algorithm={algorithm.name!r}, which takes "
-                f"{', '.join(sorted(known))}."
-            )
-    return dataclasses.replace(algorithm, **given)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from dualgap._types import Array
 from dualgap.algorithms.needs import Needs
@@ -138,3 +139,16 @@ class Algorithm(ABC):
     def shown(self, s: State) -> Shown:
         """What the trace shows of the state."""
         return NOTHING_SHOWN
+
+
+def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:
+    """Set the options that were given; one that the algorithm does not take is refused."""
+    given = {name: value for name, value in options.items() if value is not None}
+    known = {f.name for f in dataclasses.fields(algorithm)}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(
+                f"{name}={value!r} means nothing to algorithm={algorithm.name!r}, which takes "
+                f"{', '.join(sorted(known))}."
+            )
+    return dataclasses.replace(algorithm, **given)

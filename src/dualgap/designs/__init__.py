@@ -38,7 +38,7 @@ from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed
 
-SAFE = 1e-180
+_SAFE = 1e-180
 """Sums of squares beyond this and its inverse call for a closer look."""
 
 __all__ = [
@@ -131,7 +131,7 @@ def _checked_dense(values: Any) -> DenseDesign:
             across += np.ones(len(block)) @ squares
         if not np.isfinite(sums.sum()):
             _name_entry(A)
-    if not SAFE < along.max() < 1.0 / SAFE:  # squares may have left the range of float64
+    if not _SAFE < along.max() < 1.0 / _SAFE:  # squares may have left the range of float64
         check.scale("A", max(float(A.max()), -float(A.min())))
     by_row, by_column = (along, across) if walked is A else (across, along)
     return DenseDesign(A, by_row, by_column, Ledger(len(A), rows=len(A)))

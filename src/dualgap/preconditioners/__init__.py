@@ -34,7 +34,7 @@ __all__ = [
     "beside",
 ]
 
-CHEAP_BASIS = 10.0
+_CHEAP_BASIS = 10.0
 """Passes that the basis of the row space may cost."""
 
 
@@ -70,5 +70,5 @@ def beside(
     g = problem.elastic_net
     if design.is_sparse or not g.has_l2 or not (g.l2[: problem.d] > 0.0).all():
         return None
-    few = 4 * problem.n <= problem.d and factorised.cost(design, g.l2[: problem.d]) <= CHEAP_BASIS
+    few = 4 * problem.n <= problem.d and factorised.cost(design, g.l2[: problem.d]) <= _CHEAP_BASIS
     return Rows(whiten=False) if few else None

@@ -30,8 +30,7 @@ import scipy.linalg
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms import Algorithm, with_options
-from dualgap.algorithms.contract import Advice
+from dualgap.algorithms.contract import Advice, Algorithm, with_options
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
