@@ -118,6 +118,12 @@ class Constants:
         """sqrt(sum_i q_i a_ij^2); where squares underflow, at most this: the largest |a_ij|."""
         self.passes += 1
         squares = self.design.column_norms_sq(self.q)
+        if not np.isfinite(squares).all():  # arrays are looked at before; others are not
+            j = int(np.flatnonzero(~np.isfinite(squares))[0])
+            raise ValueError(
+                f"A is not finite, or too large to be squared, in column {j}. Drop or impute "
+                "missing values first."
+            )
         norms = np.sqrt(squares)
         tiny = np.flatnonzero(squares < UNDERFLOWING)
         if tiny.size and self.design.may_underflow:

@@ -237,6 +237,12 @@ CALLS = {
     "weigh": (tasks.there_and_back, (W,), (X, tasks.weigh)),
     "weigh_shifted": (tasks.there_and_back, (W,), (X, tasks.weigh_shifted, 0.5)),
     "shifted": (tasks.there_and_back, (W,), (X, tasks.shifted, 0.5, tasks.weigh)),
+    "product": (tasks.product, (), (X,)),
+    "adjoint": (tasks.adjoint, (W,), ()),
+    "absolute_products": (tasks.absolute_products, (W,), (np.abs(X),)),
+    "row_squares": (tasks.row_squares, (), (X * X,)),
+    "column_squares": (tasks.column_squares, (W,), ()),
+    "some_columns": (tasks.some_columns, (), (np.array([0, 2, 5]),)),
     "norms": (tasks.norms, (W,), ()),
     "gram": (tasks.gram, (W,), ()),
     "gram_of_columns": (tasks.gram_of_columns, (W,), (np.array([0, 2, 5]),)),
@@ -293,6 +299,47 @@ def test_whole_runs_have_the_same_bits_elsewhere(algorithm, loss):
         found.append(problem.solve(algorithm=algorithm, tol=1e-10))
     assert found[0].status.converged
     assert np.array_equal(found[0].x, found[1].x) and found[0].passes == found[1].passes
+
+
+class Listening(Elsewhere):
+    """Counts the rows that tasks have seen."""
+
+    def __init__(self):
+        self.rows = 0
+
+    def reduce(self, source, task, args):
+        self.rows += source.shape[0]
+        return super().reduce(source, task, args)
+
+    def map_rows(self, source, task, rows, args):
+        self.rows += source.shape[0]
+        return super().map_rows(source, task, rows, args)
+
+
+@pytest.mark.parametrize("algorithm", ["df-bpd", "ada-bpd", "agd", "newton", "working-set"])
+def test_whoever_carries_out_tasks_reads_everything(algorithm):
+    """Of a design that has nothing but blocks: objective, gradients, norms, Gram matrices, columns.
+
+    The same bits as without an executor between; and the ledger has seen no row that no task saw,
+    but for readings of the columns that working sets have gathered.
+    """
+    l1, found = 1e-2 if algorithm == "working-set" else 0.0, []
+    for executor in (SERIAL, Listening()):
+        design = Blocks(A.copy()).arranged(cuts=Cuts((0, N), 7), executor=executor)
+        problem = dualgap.Problem(design, B, loss="logistic", l1=l1, l2=1e-2, fit_intercept=True)
+        found.append((problem.solve(algorithm=algorithm, tol=1e-8, max_passes=2000), design))
+    (one, _), (two, design) = found
+    assert one.status.converged and np.array_equal(one.x, two.x) and one.passes == two.passes
+    assert design.executor.rows > 0
+    assert design.executor.rows == design.ledger.rows or algorithm == "working-set"
+
+
+def test_numbers_that_are_missing_are_seen_where_data_are_read_first():
+    """A design of a user's is not looked at before; the first norms are such a look."""
+    bad = A.copy()
+    bad[3, 2] = np.nan
+    with pytest.raises(ValueError, match=r"A is not finite.*in column 2"):
+        dualgap.solve(Blocks(bad), B, loss="logistic", l2=1e-2)
 
 
 def test_partitions_are_added_by_a_fixed_tree():

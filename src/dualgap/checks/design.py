@@ -65,6 +65,7 @@ def check_design(design: Design, *, needs: tuple[str, ...] = (), seed: int = 0) 
     if design.offers("blocks"):
         for _ in _blocks(design, max(1, BLOCK // design.shape[1])):
             pass
+    _check_chunks(design)
     sample = _sample(design, seed)
     _check_products(sample)
     if design.offers("blocks"):
@@ -77,6 +78,9 @@ def check_design(design: Design, *, needs: tuple[str, ...] = (), seed: int = 0) 
     if design.offers_rows:
         _check_rows(sample)
     _check_ledger(sample)
+
+
+ROWS_IN_ORDER = "Chunks are the rows, each once and in order."
 
 
 @dataclass(frozen=True)
@@ -304,15 +308,19 @@ def _sums(chunk: Chunk, x: Array) -> tuple[float, int]:
     return float(chunk.matvec(x).sum()), chunk.shape[0]
 
 
-def _check_tasks(s: _Sample) -> None:
-    design, n = s.design, s.design.shape[0]
-    design.cuts.check(n)
-    why = "Chunks are the rows, each once and in order."
+def _check_chunks(design: Design) -> None:
+    """Before anything else, for products may be made of chunks."""
+    design.cuts.check(design.shape[0])
+    why = ROWS_IN_ORDER
     for part in range(design.cuts.partitions):
         wanted = [*design.cuts.chunks(part)]
         given = [(chunk.rows, chunk.shape[0]) for chunk in design.chunks(part)]
         if given != [(at, at.stop - at.start) for at in wanted]:
             raise _fail(f"chunks({part})", f"they are {given}", f"the cuts ask for {wanted}", why)
+
+
+def _check_tasks(s: _Sample) -> None:
+    design, n, why = s.design, s.design.shape[0], ROWS_IN_ORDER
     (off,), (count,) = design.map_rows(_rows_seen, (np.arange(n, dtype=float),))
     if count != n or off.any():
         raise _fail("map_rows", f"{count} rows were seen", f"there are {n}, 0 to {n - 1}", why)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dualgap._types import Array, Places
+from dualgap.designs import tasks
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns
 from dualgap.limits import check
@@ -34,24 +35,23 @@ def missing(design: Design, *verbs: str) -> TypeError:
     )
 
 
-def matvec(design: Design, x: Array, rows: int) -> Array:
-    """From blocks."""
+def by_tasks(design: Design) -> bool:
+    """Whether there is nothing but blocks, so that whoever carries out tasks does everything."""
+    return design.offers("blocks") and not design.offers("matvec")
+
+
+def matvec(design: Design, x: Array) -> Array:
+    """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "matvec")
-    out = np.empty((design.shape[0], *x.shape[1:]))
-    for at, block in design.blocks(rows):
-        np.matmul(block, x, out=out[at])
-    return out
+    return design.map_rows(tasks.product, (), x)[0][0]
 
 
-def rmatvec(design: Design, r: Array, rows: int) -> Array:
-    """From blocks, summed in order."""
+def rmatvec(design: Design, r: Array) -> Array:
+    """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
-    out = np.zeros((design.shape[1], *r.shape[1:]))
-    for at, block in design.blocks(rows):
-        out += (r[at].T @ block).T
-    return out
+    return np.asarray(design.map_rows(tasks.adjoint, (r,))[1][0])
 
 
 def blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
@@ -88,7 +88,10 @@ def _by_columns(design: Design) -> bool:
 
 
 def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
-    """From columns or blocks."""
+    """As a task, or from columns or blocks."""
+    if by_tasks(design):
+        (z,), (u,) = design.map_rows(tasks.absolute_products, (r,), x)
+        return z, u
     z, u = np.zeros(design.shape[0]), np.zeros(design.shape[1])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -104,7 +107,9 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 
 
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
-    """From columns or blocks."""
+    """As a task, or from columns or blocks."""
+    if by_tasks(design):
+        return design.map_rows(tasks.row_squares, (), weights)[0][0]
     out = np.zeros(design.shape[0])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -118,7 +123,9 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 
 
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
-    """From columns or blocks."""
+    """As a task, or from columns or blocks."""
+    if by_tasks(design):
+        return np.asarray(design.map_rows(tasks.column_squares, (weights,))[1][0])
     out = np.zeros(design.shape[1])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -162,18 +169,23 @@ def chunks(design: Design, part: int, made: Callable[[Array], Design]) -> Iterat
 
 
 def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
-    """From blocks."""
+    """As a task, or from blocks."""
     n, d = design.shape
     T = np.empty((at.size, n))
     ours = np.flatnonzero(at < d)
     T[at == d] = constant
-    for some, block in design.blocks(rows):
-        T[ours, some] = block[:, at[ours]].T
+    if by_tasks(design):
+        T[ours] = design.map_rows(tasks.some_columns, (), at[ours])[0][0].T
+    else:
+        for some, block in design.blocks(rows):
+            T[ours, some] = block[:, at[ours]].T
     return DenseColumns(at, T).of(design.ledger, n, n * d)
 
 
 def gram(design: Design, weights: Array) -> Array:
-    """Over blocks, in order."""
+    """As a task, or over blocks, in order."""
+    if by_tasks(design):
+        return np.asarray(design.map_rows(tasks.gram, (weights,))[1][0])
     d = design.shape[1]
     total = np.zeros((d, d))
     root = np.sqrt(weights)

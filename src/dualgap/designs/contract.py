@@ -86,11 +86,11 @@ class Design(ABC):
 
     def matvec(self, x: Array) -> Array:
         """A x; x may be a matrix, one column per product."""
-        return default.matvec(self, x, block_rows(self.shape[1]))
+        return default.matvec(self, x)
 
     def rmatvec(self, r: Array) -> Array:
         """A' r; r may be a matrix, one column per product."""
-        return default.rmatvec(self, r, block_rows(self.shape[1]))
+        return default.rmatvec(self, r)
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Dense float64 blocks of at most ``rows`` consecutive rows, in order, with their place."""

@@ -28,11 +28,17 @@ Between = Callable[..., tuple[Array, tuple[Array, ...], tuple[Any, ...]]]
 
 __all__ = [
     "Squares",
+    "absolute_products",
+    "adjoint",
+    "column_squares",
     "count_not_finite",
     "gram",
     "gram_of_columns",
     "norms",
+    "product",
+    "row_squares",
     "shifted",
+    "some_columns",
     "there_and_back",
     "weigh",
     "weigh_shifted",
@@ -78,6 +84,46 @@ def shifted(
     """``between`` at z + shift; the sum of r comes first, which a constant column needs."""
     r, made, sums = between(z + shift, rows, *args)
     return r, made, (r.sum(axis=0), *sums)
+
+
+# ---- single verbs ----
+
+
+def product(chunk: Chunk, rows: tuple[Array, ...], x: Array) -> tuple[tuple[Array], tuple[()]]:
+    """Rows z = A x: for `map_rows`."""
+    return (chunk.matvec(x),), ()
+
+
+def adjoint(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
+    """A' r: for `map_rows`."""
+    return (), (chunk.rmatvec(rows[0]),)
+
+
+def absolute_products(
+    chunk: Chunk, rows: tuple[Array], x: Array
+) -> tuple[tuple[Array], tuple[Array]]:
+    """Rows |A| x and |A|' r: for `map_rows`."""
+    z, u = chunk.absolute_product(x, rows[0])
+    return (z,), (u,)
+
+
+def row_squares(
+    chunk: Chunk, rows: tuple[Array, ...], weights: Array | None
+) -> tuple[tuple[Array], tuple[()]]:
+    """Rows sum_j weights_j a_ij^2: for `map_rows`."""
+    return (chunk.row_norms_sq(weights),), ()
+
+
+def column_squares(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
+    """sum_i w_i a_ij^2: for `map_rows`."""
+    return (), (chunk.column_norms_sq(rows[0]),)
+
+
+def some_columns(
+    chunk: Chunk, rows: tuple[Array, ...], at: Places
+) -> tuple[tuple[Array], tuple[()]]:
+    """Rows of the columns at these places: for `map_rows`."""
+    return (chunk.dense()[:, at],), ()
 
 
 # ---- sums ----
