@@ -12,10 +12,9 @@ import numpy as np
 
 from dualgap import _arguments as given
 from dualgap._types import Array
-from dualgap.algorithms import Algorithm, Newton, as_algorithm, with_options
+from dualgap.algorithms import Algorithm, Newton, as_algorithm, options_of, with_options
 from dualgap.algorithms.contract import NO_ADVICE
 from dualgap.algorithms.needs import refuse
-from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -119,7 +118,7 @@ class Beginning:
                 chosen = conditioner.suit(problem, chosen)
         refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
-        if self.random_state is not None and isinstance(chosen, Randomised):
+        if self.random_state is not None and "seed" in options_of(chosen):
             chosen = with_options(chosen, seed=given.seed(self.random_state))
         self.chosen, self.conditioner = chosen, conditioner
 

@@ -11,8 +11,9 @@ from dualgap.algorithms.baselines.katyusha import Katyusha
 from dualgap.algorithms.baselines.saga import SAGA
 from dualgap.algorithms.baselines.sdca import SDCA
 from dualgap.algorithms.baselines.svrg import SVRG
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.needs import KNOWN
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Algorithm, Shown, Start
+from dualgap.algorithms.needs import KNOWN, Needs
+from dualgap.algorithms.points import first_point, with_dual
 from dualgap.algorithms.portfolio import choose
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.primal_dual.ada_spdc import ADFSPDC, AdaSPDC
@@ -25,6 +26,7 @@ from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
 from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.problem import Problem
+from dualgap.state import State, replace
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 RANDOMISED = (SPDC, OptSPDC, AdaSPDC, DFSPDC, OptDFSPDC, ADFSPDC, SAGA, SVRG, Katyusha)
@@ -40,22 +42,31 @@ __all__ = [
     "BPD",
     "DFBPD",
     "DFSPDC",
+    "NO_ADVICE",
     "SAGA",
     "SDCA",
     "SPDC",
     "SVRG",
     "AdaBPD",
     "AdaSPDC",
+    "Advice",
     "Algorithm",
     "Katyusha",
+    "Needs",
     "Newton",
     "OptBPD",
     "OptDFSPDC",
     "OptSPDC",
+    "Problem",
     "ProxNewton",
+    "Shown",
     "Start",
+    "State",
     "WorkingSet",
     "as_algorithm",
+    "first_point",
+    "replace",
+    "with_dual",
 ]
 
 
@@ -66,7 +77,7 @@ def as_algorithm(
     if isinstance(algorithm, Algorithm):
         return algorithm, []
     if not isinstance(algorithm, str):
-        raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
+        raise TypeError(no_algorithm(algorithm))
     known: dict[str, type[Algorithm] | None] = {"auto": None, **ALGORITHMS}
     named = lookup("algorithm", algorithm, known)
     if named is not None:
@@ -75,14 +86,31 @@ def as_algorithm(
     return chosen, [f"auto chose {chosen.name}: {reason}."]
 
 
+def no_algorithm(given: Any) -> str:
+    """The sentence on what was given in the place of an algorithm."""
+    if isinstance(given, type) and issubclass(given, Algorithm):
+        return f"algorithm is the class {given.__name__}; give a value, {given.__name__}(...)."
+    return (
+        f"algorithm must be a name or a dualgap algorithm, got {given!r}. Your own is a value of a "
+        "class that derives from dualgap.algorithms.Algorithm."
+    )
+
+
+def options_of(algorithm: Algorithm) -> set[str]:
+    """The names of the options that it takes."""
+    return {f.name for f in dataclasses.fields(algorithm)}
+
+
 def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:
     """Set the options that were given; one that the algorithm does not take is refused."""
     given = {name: value for name, value in options.items() if value is not None}
-    known = {f.name for f in dataclasses.fields(algorithm)}
+    if not given:
+        return algorithm
+    known = options_of(algorithm)
     for name, value in given.items():
         if name not in known:
             raise ValueError(
                 f"{name}={value!r} means nothing to algorithm={algorithm.name!r}, which takes "
-                f"{', '.join(sorted(known))}."
+                f"{', '.join(sorted(known)) or 'no options'}."
             )
     return dataclasses.replace(algorithm, **given)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dualgap._types import Array
 from dualgap.algorithms.needs import Needs
 from dualgap.problem import Problem
 from dualgap.state import State, replace
+
+NEEDED_BY: dict[str, str] = {
+    "start": "'solve', which begins a run with it: start(problem, x0, y0, advice)",
+    "step": "the driver, which calls it once an iteration: step(problem, s)",
+}
+"""What has to be written, and who needs it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +66,22 @@ NOTHING_SHOWN = Shown()
 
 @dataclass(frozen=True)
 class Algorithm(ABC):
-    """Base of the algorithms."""
+    """Base of the algorithms: options, a first state and a step.
+
+    To add one, derive a frozen dataclass from this one, whose fields are its options, and pass a
+    value of it as ``algorithm=``. A subclass writes `start` and `step`, and says in ``requires``
+    what it needs of a problem; the driver counts, judges, certifies and stops.
+
+    Notes
+    -----
+    A step returns a new state and writes to no array of the old one; what it returns depends on
+    the problem and the state alone, so that a run can go on from any state, bit for bit. In a
+    state z = A x + offset, u = A'Qy, ``primal`` = P(x), and `algorithms.with_dual` has filled in
+    the rest. What the algorithm alone knows is a frozen dataclass of its own, in ``State.own``.
+    """
 
     name: ClassVar[str]
+    """What results, states and sentences call it; by default that of the class, with hyphens."""
     requires: ClassVar[Needs] = Needs()
     """What it needs of a problem; a run on one that lacks it is refused before any work."""
     is_second_order: ClassVar[bool] = False
@@ -70,6 +90,23 @@ class Algorithm(ABC):
     """Steps before a certificate that must be paid for is tried again."""
     uses_local_curvature: ClassVar[bool] = False
     """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A name, if there is none."""
+        super().__init_subclass__(**options)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Say who needs what is missing, where Python would only say that it is missing."""
+        if cls.__abstractmethods__:
+            lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
+            needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
+            raise TypeError(
+                f"the algorithm {cls.__name__} lacks {needs}. See dualgap.algorithms.Algorithm for "
+                "what each has to return."
+            )
+        return super().__new__(cls)
 
     def aiming_at(self, tol: float) -> Algorithm:
         """The same algorithm, told the relative gap that is wanted; most need not know."""
