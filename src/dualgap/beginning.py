@@ -13,7 +13,7 @@ import numpy as np
 from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, options_of, with_options
-from dualgap.algorithms.contract import NO_ADVICE
+from dualgap.algorithms.contract import NO_ADVICE, Start
 from dualgap.algorithms.needs import refuse
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
@@ -82,6 +82,11 @@ class Beginning:
             )
             advice = NO_ADVICE if change is None else change.advice()
             begun = chosen.start(inner, x, self.y, advice)
+            if not isinstance(begun, Start):
+                raise TypeError(
+                    f"start of algorithm={chosen.name!r} returned {begun!r}; it should return a "
+                    "dualgap.algorithms.Start, with the first state."
+                )
             state, earlier = replace(begun.state, change=change), self.earlier
             self.notes = self.notes + begun.notes
             if earlier is not None and earlier.algorithm == chosen.name:

@@ -88,12 +88,10 @@ def as_algorithm(
 
 def no_algorithm(given: Any) -> str:
     """The sentence on what was given in the place of an algorithm."""
+    what = f"algorithm must be a name or a dualgap algorithm, got {given!r}"
     if isinstance(given, type) and issubclass(given, Algorithm):
-        return f"algorithm is the class {given.__name__}; give a value, {given.__name__}(...)."
-    return (
-        f"algorithm must be a name or a dualgap algorithm, got {given!r}. Your own is a value of a "
-        "class that derives from dualgap.algorithms.Algorithm."
-    )
+        return f"{what}, which is a class; give a value, {given.__name__}(...)."
+    return f"{what}. Your own is a value of a class that derives from dualgap.algorithms.Algorithm."
 
 
 def options_of(algorithm: Algorithm) -> set[str]:
