@@ -14,7 +14,7 @@ from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm, options_of, with_options
 from dualgap.algorithms.contract import NO_ADVICE, Start
-from dualgap.algorithms.needs import refuse
+from dualgap.algorithms.needs import refuse, serving
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -110,6 +110,8 @@ class Beginning:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
         if algorithm != "auto":
             refuse(as_algorithm(algorithm, problem)[0], problem)
+        elif not serving(problem):
+            as_algorithm(algorithm, problem)  # says so, before the data are read
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":
