@@ -59,6 +59,10 @@ def main() -> None:
             design, b, from_disk.x, from_disk.y, intercept=from_disk.intercept,
             loss="logistic", l2=1e-4, fit_intercept=True,
         )  # fmt: skip
+        try:
+            dualgap.solve(design, b, loss="logistic", l2=1e-4, algorithm="saga")
+        except ValueError as refusal:
+            print("refused:", refusal)
     in_memory = dualgap.solve(A, b, loss="logistic", l2=1e-4, fit_intercept=True)
     print("from disk:", from_disk)
     print("certified anew:", certificate)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.algorithms import Algorithm
+from dualgap.algorithms.contract import Algorithm, no_algorithm
 from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -36,7 +36,7 @@ MOST_THREADS = 4096
 def check_algorithm(algorithm: Any) -> None:
     """A name or an algorithm."""
     if not isinstance(algorithm, str | Algorithm):
-        raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
+        raise TypeError(no_algorithm(algorithm))
 
 
 def check_manners(n_threads: Any, callback: Any, verbose: Any) -> int | None:

@@ -13,9 +13,8 @@ import numpy as np
 from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
-from dualgap.algorithms.contract import NO_ADVICE, with_options
-from dualgap.algorithms.needs import missing, refuse
-from dualgap.algorithms.primal_dual.randomised import Randomised
+from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
+from dualgap.algorithms.needs import missing, refuse, serving
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -83,6 +82,11 @@ class Beginning:
             )
             advice = NO_ADVICE if change is None else change.advice()
             begun = chosen.start(inner, x, self.y, advice)
+            if not isinstance(begun, Start):
+                raise TypeError(
+                    f"start of algorithm={chosen.name!r} returned {begun!r}; it should return a "
+                    "dualgap.algorithms.Start, with the first state."
+                )
             state, earlier = replace(begun.state, change=change), self.earlier
             self.notes = self.notes + begun.notes
             if earlier is not None and earlier.algorithm == chosen.name:
@@ -106,6 +110,8 @@ class Beginning:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
         if algorithm != "auto":
             refuse(as_algorithm(algorithm, problem)[0], problem)
+        elif not serving(problem):
+            as_algorithm(algorithm, problem)  # says so, before the data are read
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":
@@ -125,7 +131,7 @@ class Beginning:
             )
         refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
-        if self.random_state is not None and isinstance(chosen, Randomised):
+        if self.random_state is not None and "seed" in options_of(chosen):
             chosen = with_options(chosen, seed=given.seed(self.random_state))
         self.chosen, self.conditioner = chosen, conditioner
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -171,6 +172,9 @@ class Run:
         """
         self.limits.begin_step(s.budget - s.passes)
         new = self.algorithm.step(self.problem, s)
+        counts = isinstance(new, State) and new.t > s.t
+        if not (counts and (new.passes > s.passes or self.limits.cut)):
+            raise TypeError(_no_step(self.algorithm, s, new))
         if not math.isfinite(new.primal):
             new = self.algorithm.step_back(self.problem, s, new)
         new = replace(new, incumbent=_better(new))
@@ -464,6 +468,17 @@ class Run:
 def status_of(stop: BaseException) -> Status:
     """How a run ends that the user or the clock has stopped."""
     return Status.TIME_LIMIT if isinstance(stop, OutOfTime) else Status.INTERRUPTED
+
+
+def _no_step(algorithm: Algorithm, s: State, new: Any) -> str:
+    """The sentence on what a step has returned, where limits could not end the run."""
+    who = f"step of algorithm={algorithm.name!r}"
+    if not isinstance(new, State):
+        return f"{who} returned {new!r}; it should return the next dualgap.algorithms.State."
+    return (
+        f"{who} went from t = {s.t} and {s.passes:g} passes to t = {new.t} and {new.passes:g} "
+        "passes. A step counts itself and the passes that it takes, by which limits end a run."
+    )
 
 
 def _at_floor(certificate: Certificate) -> bool:

@@ -169,7 +169,7 @@ def test_what_is_missing_is_named_with_who_needs_it():
         def matvec(self, x):
             return np.zeros(3)
 
-    with pytest.raises(LawError, match=r"Nothing has no matvec.*, which every algorithm need"):
+    with pytest.raises(LawError, match=r"Nothing has no matvec.*, needed by every algorithm"):
         check_design(Nothing())
     with pytest.raises(LawError, match="Half has no rmatvec"):
         check_design(Half())

@@ -115,6 +115,7 @@ def test_designs_made_of_others_have_the_ledger_of_the_data():
     base = as_design(A)
     design = InterceptDesign(ScaledDesign(base, np.full(D, 2.0)), np.full(N, 1 / N))
     assert design.ledger is base.ledger
+    assert design.scale > 0.0  # found from one reading, when it is first needed
     before = base.ledger.readings
     design.matvec(np.append(x, 1.0))
     design.rmatvec(r)

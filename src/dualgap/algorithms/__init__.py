@@ -8,8 +8,9 @@ from dualgap.algorithms.baselines.katyusha import Katyusha
 from dualgap.algorithms.baselines.saga import SAGA
 from dualgap.algorithms.baselines.sdca import SDCA
 from dualgap.algorithms.baselines.svrg import SVRG
-from dualgap.algorithms.contract import Algorithm, Start
-from dualgap.algorithms.needs import KNOWN
+from dualgap.algorithms.contract import NO_ADVICE, Advice, Algorithm, Shown, Start, no_algorithm
+from dualgap.algorithms.needs import KNOWN, Needs
+from dualgap.algorithms.points import first_point, with_dual
 from dualgap.algorithms.portfolio import choose
 from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.primal_dual.ada_spdc import ADFSPDC, AdaSPDC
@@ -22,6 +23,7 @@ from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
 from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.problem import Problem
+from dualgap.state import State, replace
 
 BATCH = (BPD, OptBPD, AdaBPD, DFBPD, ADFBPD, AGD)
 """The paper's algorithms that read all rows in each step, and Primal AG."""
@@ -42,6 +44,7 @@ __all__ = [
     "BPD",
     "DFBPD",
     "DFSPDC",
+    "NO_ADVICE",
     "RANDOMISED",
     "SAGA",
     "SDCA",
@@ -49,16 +52,24 @@ __all__ = [
     "SVRG",
     "AdaBPD",
     "AdaSPDC",
+    "Advice",
     "Algorithm",
     "Katyusha",
+    "Needs",
     "Newton",
     "OptBPD",
     "OptDFSPDC",
     "OptSPDC",
+    "Problem",
     "ProxNewton",
+    "Shown",
     "Start",
+    "State",
     "WorkingSet",
     "as_algorithm",
+    "first_point",
+    "replace",
+    "with_dual",
 ]
 
 
@@ -69,7 +80,7 @@ def as_algorithm(
     if isinstance(algorithm, Algorithm):
         return algorithm, []
     if not isinstance(algorithm, str):
-        raise TypeError(f"algorithm must be a name or a dualgap algorithm, got {algorithm!r}.")
+        raise TypeError(no_algorithm(algorithm))
     known: dict[str, type[Algorithm] | None] = {"auto": None, **ALGORITHMS}
     named = lookup("algorithm", algorithm, known)
     if named is not None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from dualgap._types import Array
 from dualgap.algorithms.needs import Needs
 from dualgap.problem import Problem
 from dualgap.state import State, replace
+
+NEEDED_BY: dict[str, str] = {
+    "start": "'solve', which begins a run with it: start(problem, x0, y0, advice)",
+    "step": "the driver, which calls it once an iteration: step(problem, s)",
+}
+"""What has to be written, and who needs it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +67,22 @@ NOTHING_SHOWN = Shown()
 
 @dataclass(frozen=True)
 class Algorithm(ABC):
-    """Base of the algorithms."""
+    """Base of the algorithms: options, a first state and a step.
+
+    To add one, derive a frozen dataclass from this one, whose fields are its options, and pass a
+    value of it as ``algorithm=``. A subclass writes `start` and `step`, and says in ``requires``
+    what it needs of a problem; the driver counts, judges, certifies and stops.
+
+    Notes
+    -----
+    A step returns a new state and writes to no array of the old one; what it returns depends on
+    the problem and the state alone, so that a run can go on from any state, bit for bit. In a
+    state z = A x + offset, u = A'Qy, ``primal`` = P(x), and `algorithms.with_dual` has filled in
+    the rest. What the algorithm alone knows is a frozen dataclass of its own, in ``State.own``.
+    """
 
     name: ClassVar[str]
+    """What results, states and sentences call it; by default that of the class, with hyphens."""
     requires: ClassVar[Needs] = Needs()
     """What it needs of a problem; a run on one that lacks it is refused before any work."""
     is_second_order: ClassVar[bool] = False
@@ -71,6 +91,23 @@ class Algorithm(ABC):
     """Steps before a certificate that must be paid for is tried again."""
     uses_local_curvature: ClassVar[bool] = False
     """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A name, if there is none."""
+        super().__init_subclass__(**options)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Say who needs what is missing, where Python would only say that it is missing."""
+        if cls.__abstractmethods__:
+            lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
+            needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
+            raise TypeError(
+                f"the algorithm {cls.__name__} lacks {needs}. See dualgap.algorithms.Algorithm for "
+                "what each has to return."
+            )
+        return super().__new__(cls)
 
     def aiming_at(self, tol: float) -> Algorithm:
         """The same algorithm, told the relative gap that is wanted; most need not know."""
@@ -141,14 +178,29 @@ class Algorithm(ABC):
         return NOTHING_SHOWN
 
 
+def options_of(algorithm: Algorithm) -> set[str]:
+    """The names of the options that it takes."""
+    return {f.name for f in dataclasses.fields(algorithm)}
+
+
 def with_options(algorithm: Algorithm, **options: Any) -> Algorithm:
     """Set the options that were given; one that the algorithm does not take is refused."""
     given = {name: value for name, value in options.items() if value is not None}
-    known = {f.name for f in dataclasses.fields(algorithm)}
+    if not given:
+        return algorithm
+    known = options_of(algorithm)
     for name, value in given.items():
         if name not in known:
             raise ValueError(
                 f"{name}={value!r} means nothing to algorithm={algorithm.name!r}, which takes "
-                f"{', '.join(sorted(known))}."
+                f"{', '.join(sorted(known)) or 'no options'}."
             )
     return dataclasses.replace(algorithm, **given)
+
+
+def no_algorithm(given: Any) -> str:
+    """The sentence on what was given in the place of an algorithm."""
+    what = f"algorithm must be a name or a dualgap algorithm, got {given!r}"
+    if isinstance(given, type) and issubclass(given, Algorithm):
+        return f"{what}, which is a class; give a value, {given.__name__}(...)."
+    return f"{what}. Your own is a value of a class that derives from dualgap.algorithms.Algorithm."

@@ -121,6 +121,8 @@ class _Lacks:
 
     def _use(self, *first: str) -> str:
         some = [repr(name) for name in serving(self.problem, first)[:3]]
+        if not some:
+            return f"of dualgap's own algorithms none serves {self.problem!r}"
         return f"use {', '.join(some)} or 'auto'"
 
     def regularizer(self) -> str:
@@ -133,9 +135,10 @@ class _Lacks:
 
     def gamma(self) -> str:
         use = self._use("newton", "working-set", "prox-newton")
+        how = ", which search along a line" if serving(self.problem) else ""
         return (
             f"{self.who} takes steps that rest on a bound on phi'', and {self.loss} has none (its "
-            f"gamma is None); {use}, which search along a line."
+            f"gamma is None); {use}{how}."
         )
 
     def dual_prox(self) -> str:

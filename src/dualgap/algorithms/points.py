@@ -15,12 +15,27 @@ from dualgap.state import State, replace
 
 
 def first_point(
-    name: str, problem: Problem, x0: Array | None, y0: Array | None, Lam: float
+    name: str, problem: Problem, x0: Array | None, y0: Array | None, Lam: float | None = None
 ) -> tuple[State, Array]:
     """Points that fit together: z = A x0, y from y0 or x0 or the loss, u = A'Qy.
 
-    The second value is the v with y = phi'(v). ``name`` is that of the algorithm, and ``Lam`` is as
-    in `with_dual`.
+    Parameters
+    ----------
+    name : str
+        That of the algorithm.
+    problem : Problem
+    x0, y0 : array or None
+        As `Algorithm.start` gets them. Without x0 the run starts at x = 0; without y0 it is
+        y = phi'(z) where there is an x0, and what suits the loss where there is none.
+    Lam : float, optional
+        As in `with_dual`.
+
+    Returns
+    -------
+    state : State
+        The state before the first iteration, with nothing in ``own``.
+    v : array
+        The v with y = phi'(v).
     """
     loss, b = problem.loss, problem.b
     x = problem.zeros() if x0 is None else x0
@@ -41,12 +56,26 @@ def first_point(
     return with_dual(problem, s, Lam, conj), v
 
 
-def with_dual(problem: Problem, s: State, Lam: float, conj: float | None = None) -> State:
+def with_dual(
+    problem: Problem, s: State, Lam: float | None = None, conj: float | None = None
+) -> State:
     """Fill in D(y), or what stands in for it where y cannot be made feasible for free.
 
-    ``Lam`` > 0 bounds lambda_max(A'QA), and Lam/gamma the curvature of the mean loss. The gradient
-    mapping that stands in for D is taken with steps of its inverse.
-    ``conj`` is sum_i q_i (phi_i*(y_i) - y_i offset_i) if it is known already.
+    Parameters
+    ----------
+    problem : Problem
+    s : State
+        Whose x, y, z, u and primal belong together.
+    Lam : float, optional
+        A bound > 0 on lambda_max(A'QA), by default the trace; Lam/gamma bounds the curvature of
+        the mean loss. The gradient mapping that stands in for D is taken with steps of its inverse.
+    conj : float, optional
+        sum_i q_i (phi_i*(y_i) - y_i offset_i) if it is known already.
+
+    Returns
+    -------
+    State
+        The same with ``dual``, or with ``mismatch``, ``residual`` and ``smoothness``.
     """
     if repair_is_free(problem):
         y, u = repair_free(problem, s.y, s.u)
@@ -61,11 +90,22 @@ def with_dual(problem: Problem, s: State, Lam: float, conj: float | None = None)
         linear = s.z if problem.offset is None else s.z - problem.offset
         smooth = s.primal - problem.regularizer.value(s.x)
         mismatch = max(smooth + conj - problem.inner(s.y, linear), 0.0)
-    smoothness = problem.smoothness(Lam, s.z)
+    smoothness = problem.smoothness(bound_on_gram(problem) if Lam is None else Lam, s.z)
     tau = 1.0 / smoothness
     mapping = (s.x - problem.regularizer.prox(s.x - tau * s.u, tau)) / tau
     residual = dot(mapping, mapping)
     return replace(s, mismatch=mismatch, residual=residual, smoothness=smoothness)
+
+
+def bound_on_gram(problem: Problem) -> float:
+    """A bound on lambda_max(A'QA): the trace.
+
+    It serves nothing but estimates of the gap, and those are made only where D = -inf along the
+    iterates; elsewhere it is not looked for.
+    """
+    if repair_is_free(problem):
+        return 1.0
+    return problem.constants.trace or 1.0  # all rows are zero: any positive number will do
 
 
 def conjugate_at(problem: Problem, v: Array, y: Array, phi: float) -> float:

@@ -125,7 +125,7 @@ def _check_members(design: Design, needs: tuple[str, ...]) -> None:
         has = design.offers_rows if verb == "rows" else design.offers(verb)
         if not has:
             hint = " It needs none if it has blocks." if "matvec" in verb else ""
-            raise LawError(f"{name} has no {verb}(), which {WHO_NEEDS[verb]} need.{hint}")
+            raise LawError(f"{name} has no {verb}(), needed by {WHO_NEEDS[verb]}.{hint}")
 
 
 def _sample(design: Design, seed: int) -> _Sample:

@@ -16,7 +16,7 @@ from dualgap._types import Array, Mask
 from dualgap.checks._digits import lost_digits
 from dualgap.checks._loss_targets import targets_for
 from dualgap.checks.errors import LawError
-from dualgap.losses.contract import Loss, check_contract
+from dualgap.losses.contract import Loss, check_contract, no_loss
 
 EPS = float(np.finfo(float).eps)
 STEP = EPS ** (1 / 3)
@@ -58,9 +58,7 @@ def check_loss(loss: Loss, targets: Any = None) -> None:
     >>> dualgap.check_loss(dualgap.losses.Huber(threshold=2.0))
     """
     if not isinstance(loss, Loss):
-        raise TypeError(
-            f"loss must be a value of a class that derives from dualgap.losses.Loss, got {loss!r}."
-        )
+        raise TypeError(no_loss(loss))
     if loss.is_vector:
         raise TypeError(f"check_loss is for losses of one prediction a row, got {loss!r}.")
     check_contract(loss)

@@ -87,6 +87,8 @@ def as_design(A: Data) -> Design:
         return SparseDesign(A, Ledger(A.shape[0], rows=A.shape[0]))
     if hasattr(A, "to_numpy"):
         A = A.to_numpy()
+    if isinstance(A, type) or any(hasattr(A, verb) for verb in ("matvec", "rmatvec", "blocks")):
+        raise TypeError(_no_design(A))
     return _checked_dense(A)
 
 
@@ -96,6 +98,20 @@ def _shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"A must have two dimensions (rows, features), got shape {shape}.{hint}")
     if 0 in shape:
         raise ValueError(f"A is empty: shape {shape}. At least one row and one feature are needed.")
+
+
+def _no_design(A: Any) -> str:
+    """The sentence on what has verbs of a design and is none, or is a class."""
+    if isinstance(A, type):
+        return f"A is the class {A.__name__}; give a value, {A.__name__}(...)."
+    name, enough = type(A).__name__, hasattr(A, "blocks")
+    verbs = [verb for verb in ("matvec", "rmatvec") if not (enough or hasattr(A, verb))]
+    lacks = f" It lacks {' and '.join(verbs)}, which every algorithm needs." if verbs else ""
+    return (
+        f"A must be a matrix or a design, and {name} does not derive from dualgap.designs.Design. "
+        f"Derive it: a design has a shape and either blocks(rows) or both matvec(x) and "
+        f"rmatvec(r).{lacks}"
+    )
 
 
 def _checked_design(design: Design) -> Design:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,15 @@ class InterceptDesign(Composed, counts=True):
         super().__init__(base)
         self.is_sparse = base.is_sparse
         self.shape = (base.shape[0], base.shape[1] + 1)
-        if scale is None:
-            scale = math.sqrt(float(weights @ base.row_norms_sq()) / base.shape[1])
-        self.scale = 2.0 ** round(math.log2(scale)) if scale > 0 else 1.0
+        self._weights, self._suits = weights, scale
+
+    @cached_property
+    def scale(self) -> float:
+        """s. Where nobody knows what suits the data are read, but not before s is needed."""
+        suits = self._suits
+        if suits is None:
+            suits = math.sqrt(float(self._weights @ self.base.row_norms_sq()) / self.base.shape[1])
+        return 2.0 ** round(math.log2(suits)) if suits > 0 else 1.0
 
     @property
     def row_terms(self) -> int:

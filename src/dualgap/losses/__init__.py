@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dualgap._names import lookup
-from dualgap.losses.contract import Loss, MarginLoss, RegressionLoss, check_contract
+from dualgap.losses.contract import Loss, MarginLoss, RegressionLoss, check_contract, no_loss
 from dualgap.losses.gamma import Gamma
 from dualgap.losses.hinges import SmoothedHinge, SquaredHinge
 from dualgap.losses.huber import Huber
@@ -53,7 +53,4 @@ def as_loss(loss: str | Loss) -> Loss:
         return loss
     if isinstance(loss, str):
         return lookup("loss", loss, LOSSES)()
-    raise TypeError(
-        f"loss must be a name or a dualgap loss, got {loss!r}. Your own is a value of a class that "
-        "derives from dualgap.losses.Loss."
-    )
+    raise TypeError(no_loss(loss))

@@ -328,6 +328,17 @@ def lacking(cls: type[Loss], names: list[str]) -> str:
     )
 
 
+def no_loss(given: Any) -> str:
+    """The sentence on what was given in the place of a loss."""
+    what = f"loss must be a name or a dualgap loss, got {given!r}"
+    if isinstance(given, type) and issubclass(given, Loss):
+        return f"{what}, which is a class; give a value, {given.__name__}(...)."
+    absent = [name for name in REQUIRED if not hasattr(given, name)]
+    parts = [f"{name}{ARGUMENTS[name]} ({REQUIRED[name]})" for name in absent]
+    lacks = f" It lacks {', '.join(parts)}." if parts and len(parts) < len(REQUIRED) else ""
+    return f"{what}. Your own is a value of a class that derives from dualgap.losses.Loss.{lacks}"
+
+
 def check_contract(loss: Loss) -> None:
     """Refuse a loss whose class lacks what somebody needs."""
     cls = type(loss)

@@ -39,8 +39,8 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
-from dualgap.algorithms.points import conjugate_at, with_dual
-from dualgap.algorithms.second_order.base import SecondOrder, bound_on_gram, first_state
+from dualgap.algorithms.points import bound_on_gram, conjugate_at, with_dual
+from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
     first_share,
@@ -213,7 +213,7 @@ def _move_exactly(problem: Problem, s: State, system: System) -> State:
         s, t=s.t + 1, x=x, z=z, y=y, u=u, primal=problem.primal(x, z),
         own=replace(s.own, drifted=system.solved),
     )  # fmt: skip
-    return with_dual(problem, new, bound_on_gram(problem))
+    return with_dual(problem, new)
 
 
 def _anew(problem: Problem, s: State) -> State:

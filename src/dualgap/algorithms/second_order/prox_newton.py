@@ -39,7 +39,7 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.points import with_dual
 from dualgap.algorithms.second_order import class_blocks as blocks
-from dualgap.algorithms.second_order.base import SecondOrder, bound_on_gram, first_state
+from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
     first_share,
@@ -207,7 +207,7 @@ def _moved(
         s, t=s.t + 1, passes=s.passes + passes, x=x, z=z, y=y, u=problem.adjoint(y),
         primal=primal, own=replace(own, hess=hess, mean_hess=level, damping=damping),
     )  # fmt: skip
-    return with_dual(problem, new, bound_on_gram(problem))
+    return with_dual(problem, new)
 
 
 def _class_by_class(problem: Problem, s: State) -> State:
