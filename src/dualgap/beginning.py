@@ -20,7 +20,7 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 FIRST = Newton()
-"""What is said to run where nothing was chosen yet."""
+"""The algorithm that a result names if the run ended before one was chosen."""
 
 
 @dataclass

@@ -34,6 +34,7 @@ class Advice:
 
 
 NO_ADVICE = Advice()
+"""What a run in the user's own variables is told."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Shown(NamedTuple):
 
 
 NOTHING_SHOWN = Shown()
+"""What the trace shows of an algorithm that has no steps or rates of its own."""
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from dualgap.designs.tasks import product_pair, there_and_back, weigh, weigh_shi
 
 EPS = float(np.finfo(np.float64).eps)
 SLACK = 8.0
-"""Times the bound on the rounding of a sum: both sides have some."""
+"""Two sums may differ by this times the bound on the rounding of one, because both are rounded."""
 FEW = 48
-"""Rows and columns that are looked at one by one."""
+"""So many rows and columns are looked at one by one."""
 SMALL = 512
-"""Largest side of a Gram matrix that is asked for."""
+"""No Gram matrix with a larger side than this is asked for."""
 BLOCK = 1 << 17
-"""Entries of a block that is asked for."""
+"""Blocks of about so many entries are asked for."""
 
 WHO_NEEDS = {
     "matvec": "every algorithm",

@@ -21,13 +21,15 @@ from dualgap.regularizers.capabilities import check_type
 from dualgap.regularizers.wrappers import scaled
 
 TOLERANCE = 1e-9
-"""Of the numbers that a law compares: far more than rounding, far less than a wrong formula."""
+"""Relative differences up to this break no law: rounding is far less, a wrong formula far more."""
 POINTS = (-40.0, -3.0, -1.0, -0.5, -0.1, -1e-3, 0.0, 1e-3, 0.2, 0.3, 1.1, 4.0, 25.0)
+"""Values of a coordinate that are tried, besides random ones."""
 STEPS = (1e-2, 0.4, 1.0, 30.0)
+"""Steps tau with which prox is tried."""
 FAR = 1e6
-"""Where a conjugate that should be infinite shows it."""
+"""So far from 0 a conjugate that should be infinite shows it."""
 INSIDE = 1.0 - 1e-6
-"""Of an end of the dual interval."""
+"""Points are kept within this share of an end of the dual interval."""
 
 
 def check_regularizer(regularizer: Regularizer, d: int = 4, *, random_state: int = 0) -> None:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from dualgap.designs.contract import Design
 
 CHUNK_BLOCKS = 4
-"""Blocks in a chunk: larger than a core's own cache, for there are calls for each."""
+"""A chunk has so many blocks, more than a core's cache holds, because every chunk costs calls."""
 AT_ONCE = 1 << 22
-"""Entries of the products with unit vectors that are made at once."""
+"""Products with unit vectors are made for so many entries at once."""
 
 
 def missing(design: Design, *verbs: str) -> TypeError:

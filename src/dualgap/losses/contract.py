@@ -35,6 +35,7 @@ ARGUMENTS = {
     "conj_grad": "(y, b)",
     "hess_bound": "(low, high, b)",
 }
+"""The arguments of each of these, for the sentence that says what is lacking."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ WANTED: dict[str, str] = {
     "bounds": "a regulariser of the form l1 |x| + (l2/2) x^2 between bounds",
     "strengths": "the elastic net, l1 |x| + (l2/2) x^2 without bounds",
 }
-"""What is missing, in words."""
+"""What an algorithm with this need asks of a regulariser, in words."""
 
 
 def is_served(need: Need, g: Regularizer) -> bool:

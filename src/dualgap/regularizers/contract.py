@@ -29,9 +29,9 @@ NEEDED_BY: dict[str, str] = {
 """What has to be written, and who needs it."""
 
 INTO = 1e-12
-"""A step so short that prox is the way into the domain and nothing else."""
+"""With a step as short as this prox moves a point into the domain and does nothing else."""
 DOUBLINGS = 5
-"""Steps of a prox with ever longer tau on the way to the maximiser of s x - g(x)."""
+"""So many prox steps, each 16 times as long, lead to the maximiser of s x - g(x)."""
 
 
 class Bounded(NamedTuple):

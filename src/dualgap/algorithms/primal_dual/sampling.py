@@ -33,7 +33,7 @@ NAMES = {
 }
 
 RUN = 8
-"""Rows of a run."""
+"""A run has so many rows, which lie together."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from dualgap.regularizers import Box
 from dualgap.state import State
 
 STOPS = 20
-"""Factorisations in one polish: after each, what has come to the end of its piece stays there."""
+"""One polish factorises so often at most; what has come to the end of its piece stays there."""
 
 
 class Between(Restricted):

@@ -20,15 +20,15 @@ from dualgap.designs.columns import PIECE
 from dualgap.limits import current
 
 ROUNDS = 50
-"""Of descent and factorisation."""
+"""Descent and factorisation take turns at most so often."""
 FREE = 100_000
-"""Entries of H that sweeps read in the time that one factorisation of nothing takes."""
+"""Sweeps read so many entries of H in the time that the smallest factorisation takes."""
 SPARED = 50.0
-"""Sweeps that a factorisation saves, at least."""
+"""A factorisation counts as so many sweeps, which it saves at least."""
 VISIT = 16
-"""Multiplications that a visit of a coordinate costs beside those with H."""
+"""A visit of a coordinate costs as much as so many multiplications, beside those with H."""
 RIDGE = 1e-11
-"""Added to H, relative to its diagonal, before it is factorised."""
+"""This share of its diagonal is added to H before it is factorised."""
 
 
 def descend(

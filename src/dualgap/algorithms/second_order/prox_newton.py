@@ -55,7 +55,7 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 DESCENT = 10.0
-"""Passes that line 1 may cost."""
+"""Line 1 may cost as much as so many passes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,9 +43,9 @@ from dualgap.state import State, replace
 FLOOR = 1e-3
 """phi'' counts as this much of its bound 1/gamma, at least, to begin with."""
 CLOSE = 0.7
-"""Of l1: a coordinate of an earlier set whose gradient is less, and which is 0, does not matter;"""
+"""A 0 in an earlier set does not matter if its gradient is less than this share of l1."""
 TOO_MANY = 2
-"""but only if the set has this many times what does are such coordinates left out."""
+"""Such coordinates are left out if the set has more than this many times those that matter."""
 
 
 @dataclass(frozen=True, eq=False)
