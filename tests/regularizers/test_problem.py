@@ -266,6 +266,10 @@ def test_replace_and_repr():
         (lambda: dualgap.Problem(A, B, regularizer=NonNegative), "is the class NonNegative"),
         (lambda: dualgap.Problem(A, B, regularizer=0.1), "must be a value of a subclass"),
         (lambda: ElasticNet(-0.1, 0.0), "l1 = -0.1"),
+        (
+            lambda: dualgap.Problem(A, B, regularizer=ElasticNet(-np.ones(6), np.ones(6))),
+            r"l1\[0\] = -1",
+        ),
     ],
 )
 def test_bad_arguments(make, sentence):

@@ -17,7 +17,7 @@ import numpy as np
 from dualgap.regularizers.box import Box
 from dualgap.regularizers.contract import NEEDED_BY, Regularizer
 from dualgap.regularizers.elastic_net import ElasticNet
-from dualgap.regularizers.strengths import padded
+from dualgap.regularizers.strengths import given, padded
 from dualgap.regularizers.wrappers import extended
 
 Need = Literal["prox", "bounds", "strengths"]
@@ -37,9 +37,12 @@ def is_served(need: Need, g: Regularizer) -> bool:
 
 
 def check_type(g: Any) -> None:
-    """A `Regularizer`; of another object, say what it lacks."""
+    """A `Regularizer`, whose strengths are such; of another object, say what it lacks."""
     if isinstance(g, type) and issubclass(g, Regularizer):
         raise TypeError(f"regularizer is the class {g.__name__}; give a value, {g.__name__}(...).")
+    if isinstance(g, ElasticNet):  # which takes arrays as they are, for those of a problem
+        for name in ("l1", "l2"):
+            given(name, getattr(g, name))
     if isinstance(g, Regularizer):
         return
     lacking = [name for name in NEEDED_BY if not hasattr(g, name)]

@@ -36,8 +36,8 @@ def given(argument: str, value: Any, *, infinite: bool = False) -> Array:
     return values
 
 
-def strengths(owner: Regularizer, name: str, values: Any, d: int) -> Array:
-    """One for each of d coefficients."""
+def per_coordinate(owner: Regularizer, name: str, values: Any, d: int) -> Array:
+    """What a regulariser has one of, or one for each of d coefficients, as an array of d."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (d,)):
         raise ValueError(

@@ -18,7 +18,7 @@ from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
 from dualgap.algorithms.primal_dual.bpd import BPD
 from dualgap.algorithms.primal_dual.randomised import passes_and_check
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps
-from dualgap.algorithms.primal_dual.spdc import BOLD, PROVED, SPDC
+from dualgap.algorithms.primal_dual.spdc import SPDC, bold_factor
 from dualgap.problem import Problem
 from dualgap.separability import separates
 from dualgap.state import State
@@ -122,10 +122,10 @@ class OptSPDC(SPDC):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """1/R, or less where the monitor asks for it; 1/(4R) for the theorem."""
-        k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
         lam = problem.regularizer.strong_convexity
         if problem.loss.delta == 0 and Delta > 0:
             lam = problem.regularizer.penalised_strength
+        k = bold_factor(self.schedule, boldness)
         return self.theorem_steps(problem, Lam, lam, Delta, k, advice)
 
 

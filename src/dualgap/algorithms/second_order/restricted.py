@@ -280,18 +280,23 @@ class Restricted:
         if small and self.complete:  # the model is P, and a sweep costs next to nothing
             accuracy, enough = EXACT, 0.0
         goal = max(accuracy * self._own_gain(np.diag(H)), enough)
-        x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, goal)
+        x, self.sweeps = self._descend(H, goal)
         return x
+
+    def _descend(self, H: Array, goal: float) -> tuple[Array, float]:
+        return descend(H, self.u, self.x, self.l1, self.l2, goal)
 
     # ---- the model by the columns ----
 
-    def _by_columns(self, w: Array, accuracy: float) -> Array:
-        columns = self.columns
+    def _column_squares(self, w: Array) -> Array:
+        """The diagonal of H, which costs a reading where the loss is not quadratic."""
         if self.problem.loss.is_quadratic:
-            h = self._curvature()
-        else:
-            h = columns.norms_sq(w)
-            self.touched += 0.5 * columns.nonzeros
+            return self._curvature()
+        self.touched += 0.5 * self.columns.nonzeros
+        return self.columns.norms_sq(w)
+
+    def _by_columns(self, w: Array, accuracy: float) -> Array:
+        columns, h = self.columns, self._column_squares(w)
         x, r = self.x.copy(), self.problem.q * self.y
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
         later = may_form(self.problem, columns)  # by its Gram matrix, if this takes long
