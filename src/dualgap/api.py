@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dualgap import _problem_file as problem_file
 from dualgap import _validation as check
 from dualgap import problem as values
 from dualgap._types import Data
@@ -121,6 +120,8 @@ class Problem(values.Problem):
         path : str or Path
             The file; one of that name is replaced.
         """
+        from dualgap import _problem_file as problem_file  # archives are seldom needed
+
         problem_file.dump(self, path)
 
     @classmethod
@@ -141,6 +142,8 @@ class Problem(values.Problem):
         dualgap.datasets.DataError
             A ValueError that says what is wrong with the file.
         """
+        from dualgap import _problem_file as problem_file
+
         return problem_file.load(cls, path)
 
 

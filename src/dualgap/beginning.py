@@ -14,7 +14,7 @@ from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
-from dualgap.algorithms.needs import missing, refuse, serving
+from dualgap.algorithms.needs import refuse, serving
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -108,6 +108,12 @@ class Beginning:
 
     def _choose(self) -> None:
         problem, wanted, algorithm = self.problem, self.wanted, self.algorithm
+        if self.options and algorithm == "auto" and problem.loss.gamma is None:
+            named = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+            raise ValueError(
+                f"{named} is for the primal-dual methods, whose steps rest on a bound on phi'', "
+                f"and loss={problem.loss.name!r} has none (its gamma is None); leave it out."
+            )
         if algorithm != "auto":
             refuse(as_algorithm(algorithm, problem)[0], problem)
         elif not serving(problem):
@@ -123,12 +129,6 @@ class Beginning:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
                 chosen = conditioner.suit(problem, chosen)
-        if self.options and algorithm == "auto" and missing(chosen, problem):
-            named = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-            raise ValueError(
-                f"{named} is for the primal-dual methods, whose steps rest on a bound on phi'', "
-                f"and loss={problem.loss.name!r} has none (its gamma is None); leave it out."
-            )
         refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
         if self.random_state is not None and "seed" in options_of(chosen):

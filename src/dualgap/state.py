@@ -6,6 +6,7 @@ Arrays are replaced, never written to, so a state can be kept, compared and cont
 from __future__ import annotations
 
 import dataclasses
+import sys
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -118,10 +119,11 @@ class State:
         return {"version": STATE_VERSION, **self.__dict__}
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
-        version, values = saved.get("version", 0), {k: saved[k] for k in saved if k != "version"}
+        version = saved.get("version", 0)
         if version != STATE_VERSION:
             raise refusal(version)
-        self.__dict__.update(values)
+        # Interned, as pickle does by itself: a state that is saved again is the same bytes.
+        self.__dict__.update({sys.intern(k): v for k, v in saved.items() if k != "version"})
 
     # ---- what is computed from it ----
 
