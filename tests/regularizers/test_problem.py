@@ -351,3 +351,11 @@ def test_a_path_of_not_negative_points():
         )
     with pytest.raises(ValueError, match="give the lambdas"):
         dualgap.path(A, B, lambdas=12, regularizer=outside.Positive())
+
+
+def test_a_path_of_an_elastic_net_that_was_given():
+    """An equivalence: it is the path of l1 and l2."""
+    lambdas = [0.3, 0.1, 0.03, 0.01]
+    short = dualgap.path(A, B, lambdas=lambdas, tol=1e-10)
+    given = dualgap.path(A, B, lambdas=lambdas, tol=1e-10, regularizer=ElasticNet(0.1, 0.0))
+    np.testing.assert_allclose(given.x, short.x, atol=1e-6)
