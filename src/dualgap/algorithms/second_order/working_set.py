@@ -12,7 +12,7 @@ Squared loss: the model is P itself and H never changes, it only grows with S. O
 kept until a step with it gains too little. H is formed where that costs less than the sweeps it
 saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
 factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
-H of all coordinates is formed at once, and a step goes through many S (`_known_gram`).
+H of all coordinates is formed at once, and a step goes through many S (`known_gram`).
 
 Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
 squared, where these are asked for); of CSR data a CSC copy is made. H is part of the state: it has
