@@ -25,7 +25,7 @@ FIRST = Newton()
 
 @dataclass
 class Beginning:
-    """Of one call of solve.
+    """The beginning of one call of solve.
 
     Parameters
     ----------

@@ -103,7 +103,7 @@ class _Laws:
             yield np.minimum(np.maximum(self.full(value), INSIDE * low), INSIDE * high)
 
     def ends(self) -> tuple[Array, Array]:
-        """Of the dual interval."""
+        """The ends of the dual interval."""
         low, high = (np.asarray(end, dtype=np.float64) for end in self.g.dual_interval())
         return np.array(np.broadcast_to(low, self.d)), np.array(np.broadcast_to(high, self.d))
 
@@ -201,11 +201,11 @@ class _Laws:
                     )
 
     def convex(self) -> None:
-        """Below the chord."""
+        """The law of convexity: g is nowhere above a chord."""
         self._midpoints("convex", np.zeros(self.d))
 
     def strongly_convex(self) -> None:
-        """Below it by what the strengths say."""
+        """The law of strong convexity: g is below each chord by what `strong_convexity` says."""
         lam = float(self.g.strong_convexity)
         if not lam >= 0.0:
             self.fail("strong convexity", f"strong_convexity is {lam:g}; it should be >= 0.")

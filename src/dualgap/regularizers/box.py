@@ -63,7 +63,7 @@ class Box(Regularizer):
 
     @classmethod
     def _made(cls, lower: Array, upper: Array, l1: Array, l2: Array) -> Box:
-        """Of arrays that were checked, in any form that goes with x."""
+        """A box of arrays that were checked, in any form that goes with x."""
         box = Box.__new__(Box)
         for name, values in zip(
             ("lower", "upper", "l1", "l2"), (lower, upper, l1, l2), strict=True

@@ -111,7 +111,7 @@ class ElasticNet(Regularizer):
         return Bounded(self.l1, self.l2, -np.inf, np.inf)
 
     def with_strengths(self, l1: float, l2: float) -> ElasticNet:
-        """Others."""
+        """An elastic net with these strengths, the same on every coordinate."""
         return ElasticNet(np.asarray(l1), np.asarray(l2))
 
     def scaled(self, factor: Array) -> ElasticNet:

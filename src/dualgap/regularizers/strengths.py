@@ -48,7 +48,7 @@ def per_coordinate(owner: Regularizer, name: str, values: Any, d: int) -> Array:
 
 
 def padded(values: Array, count: int, by_class: bool, fill: float = 0.0) -> Array:
-    """With ``fill`` for each free coordinate, as a column where x is a matrix."""
+    """The values, then ``fill`` for each free coordinate; as a column where x is a matrix."""
     if count:
         more = np.empty(values.size + count)
         more[: values.size], more[values.size :] = values, fill

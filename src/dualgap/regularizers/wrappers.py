@@ -61,7 +61,7 @@ class Extended(Regularizer):
         return self._padded(low), self._padded(high)
 
     def _padded(self, values: Array) -> Array:
-        """With zeros for the free coordinates, in a form that goes with x."""
+        """The values, then zeros for the free coordinates, in a form that goes with x."""
         return padded(values, self.count, self.by_class)
 
     def _columns(self, x: Array) -> list[Array]:

@@ -81,7 +81,7 @@ class OptBPD(BPD):
     name: ClassVar[str] = "opt-bpd"
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
-        """From the given mu, or exactly from the data."""
+        """The strong convexity from the given mu, or exactly from the data."""
         return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
 
     def steps(
@@ -110,7 +110,7 @@ class OptSPDC(SPDC):
         return watch_progress(self, problem, passes_and_check(self, problem, s), None)[0]
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
-        """From the given mu, or from the data."""
+        """The strong convexity from the given mu, or from the data."""
         return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
 
     def steps(

@@ -195,7 +195,7 @@ class SPDC(Randomised):
         return min(least, 1.0), problem.n / self.batch
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
-        """By the kernel for this loss and these blocks."""
+        """The state after the rows of the stream, by the kernel for this loss and these blocks."""
         if problem.outputs is not None:
             return visit_vectors(self, problem, s, stream)
         visit = visit_rows if self.batch == 1 else visit_blocks

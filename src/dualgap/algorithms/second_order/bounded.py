@@ -76,7 +76,7 @@ def gains(problem: Problem, x: Array, u: Array, z: Array) -> Array:
 
 
 def stepped(h: Array, u: Array, x: Array, l1: Array, l2: Array, low: Array, high: Array) -> Array:
-    """Where each coordinate goes on its own."""
+    """The minimiser of each coordinate, the others staying where they are."""
     total, v = h + l2, h * x - u
     v -= within(v, l1)
     new = np.divide(v, total, out=np.where(l1 > 0.0, 0.0, x), where=total > 0.0)

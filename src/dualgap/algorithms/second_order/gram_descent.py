@@ -102,7 +102,7 @@ def in_turns(
 
 
 def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
-    """To the minimiser of the model on the support, dropping what would change its sign; in place.
+    """Move x to the minimiser on the support, dropping what would change its sign; in place.
 
     Returns whether x has moved. Where H is singular on the support (equal columns) a trace of its
     diagonal makes the step long along what H does not see: until a coordinate is 0, which is right.

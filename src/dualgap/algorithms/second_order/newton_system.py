@@ -324,7 +324,7 @@ class System:
 
     @cached_property
     def _price(self) -> float:
-        """Of a factorisation, in passes."""
+        """The price of a factorisation, in passes."""
         known = self.factor is not None and self.factor.outer is not None
         problem = self.problem
         return factorised.cost(problem.design, problem.elastic_net.l2, outer_known=known)
