@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dualgap._names import needed
 from dualgap.regularizers.box import Box
 from dualgap.regularizers.contract import NEEDED_BY, Regularizer
 from dualgap.regularizers.elastic_net import ElasticNet
@@ -46,8 +47,11 @@ def check_type(g: Any) -> None:
     if isinstance(g, Regularizer):
         return
     lacking = [name for name in NEEDED_BY if not hasattr(g, name)]
-    needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
-    what = f" It lacks {needs}." if lacking and len(lacking) < len(NEEDED_BY) else ""
+    what = (
+        f" It lacks {needed(lacking, NEEDED_BY)}."
+        if lacking and len(lacking) < len(NEEDED_BY)
+        else ""
+    )
     raise TypeError(
         f"regularizer must be a value of a subclass of dualgap.regularizers.Regularizer, got "
         f"{g!r}.{what}"

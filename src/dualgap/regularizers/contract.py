@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from dualgap._names import needed
 from dualgap._types import Array, Mask
 
 NEEDED_BY: dict[str, str] = {
@@ -71,8 +72,7 @@ class Regularizer(ABC):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Say who needs what is missing, where Python would only say that it is missing."""
         if cls.__abstractmethods__:
-            lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
-            needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
+            needs = needed(cls.__abstractmethods__, NEEDED_BY)
             raise TypeError(
                 f"the regulariser {cls.__name__} lacks {needs}. See dualgap.regularizers."
                 "Regularizer for what each has to return."
