@@ -347,3 +347,11 @@ def test_a_path_of_not_negative_points():
         )
     with pytest.raises(ValueError, match="give the lambdas"):
         dualgap.path(A, B, lambdas=12, regularizer=outside.Positive())
+
+
+def test_a_state_outside_of_the_bounds_is_of_another_problem():
+    problem = dualgap.Problem(A, B, regularizer=NonNegative(0.01, 0.1), fit_intercept=True)
+    state = problem.solve(tol=1e-10).state
+    other = problem.replace(regularizer=Box(5.0, 6.0))
+    with pytest.raises(ValueError, match="state belongs to another problem"):
+        other.solve(state=state)
