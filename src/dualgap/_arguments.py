@@ -152,7 +152,8 @@ def check_state(problem: Problem, algorithm: Algorithm, state: State) -> None:
     # A problem of the same shape may still be another one: P tells.
     problem.constants.passes += 1
     primal = problem.primal(state.x, problem.predict(state.x))
-    if not abs(primal - state.primal) <= 1e-9 * (abs(primal) + abs(state.primal)):
+    same = abs(primal - state.primal) <= 1e-9 * (abs(primal) + abs(state.primal))
+    if not same or math.isinf(primal) != math.isinf(state.primal):
         raise ValueError(
             f"state belongs to another problem than {problem!r}: P is {primal:.6g} there, "
             f"not {state.primal:.6g}. Pass the same data and the same strengths."

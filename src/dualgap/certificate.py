@@ -41,6 +41,8 @@ SMALL = 1e-3
 """Where P(x) is at most this share of P0, P(x) itself is stated as a bound on P(x) - P*."""
 CLEAR = 1e-10
 """Relative gaps below this are never computed with twice the digits."""
+TINY = 1e-300
+"""Larger than any product of a weight with a number that float64 rounds to 0."""
 SUMS = 4e-15
 """What pairwise sums of terms >= 0 round to, relative to themselves."""
 
@@ -146,6 +148,7 @@ def _certify_point(
     primal = phi + problem.regularizer.value(x)
     if not (np.isfinite(x).all() and math.isfinite(primal)):
         return _make(problem, primal, math.inf, "none", math.inf)
+    at = evaluated(problem, at, phi)
     # What rounding may have done to P, in either direction.
     doubt = moved(problem, primal, at.z, at.error) - primal + SUMS * primal + noise(problem, at.z)
     best = _duality_gap(problem, x, at, phi, y, products)
@@ -171,14 +174,13 @@ def _is_hidden(problem: Problem, best: Bound, primal: float) -> bool:
 
 def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound:
     """P(x) itself, an upper bound on it that is."""
-    error = _evaluation_error(problem, at.z, phi)
-    loss = moved(problem, phi, at.z, at.error + error)
+    loss = moved(problem, phi, at.z, at.error)
     if at.each is not None:  # phi is convex: an end of the interval has the largest value
         each = at.each + 4.0 * UNIT * problem.loss.rounded(at.z, problem.b)
         ends = (problem.loss.value(end, problem.b) for end in _ends(problem, at.z, each))
         loss = min(loss, problem.mean(functools.reduce(np.maximum, ends)))
     penalty = problem.regularizer.value(x)
-    gap = (loss + noise(problem, at.z) + penalty) * (1.0 + 10.0 * SUMS)
+    gap = (loss + noise(problem, at.z) + penalty) * (1.0 + 10.0 * SUMS) + _underflow(problem)
     return Bound(gap, "gap_scaled_dual", gap - phi - penalty)
 
 
@@ -244,10 +246,10 @@ def _duality_gap(
     if point is None:
         return None
     loss, penalty, bare = bounded_terms(problem, x, at, phi, point)
-    gap = (loss + penalty) * (1.0 + SUMS)
+    gap = (loss + penalty) * (1.0 + SUMS) + _underflow(problem)
     if not math.isfinite(gap):
         return None
-    rounding = gap - bare
+    rounding = max(gap - bare, 0.0)
     if gap > CLEAR * phi:
         rounding += _last_bits(problem, point.length, gap)
     return Bound(gap, point.kind, rounding)
@@ -280,12 +282,14 @@ def bounded_terms(
     """The loss's and the regulariser's part of the gap from above, and both without rounding."""
     s, z = -point.u, at.z
     mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
-    error = at.error + _evaluation_error(problem, z, phi) + point.shift
+    error = at.error + point.shift
     loss = moved(problem, mismatch + point.extra, z, error, point.y, point.reach)
     if not problem.loss.has_exact_gap:
         length = float(point.length) if z.ndim == 1 else float(np.linalg.norm(point.length))
         loss += cancelled(problem, z, point.y, phi, length)
     penalty, bare = _penalty_terms(problem, x, s, point.error)
+    if point.shrunk == 0.0:  # rounding alone has made y = 0
+        return loss, penalty, 0.0
     if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
         y, u = point.y / point.shrunk, point.u / point.shrunk
         bare = _penalty_terms(problem, x, -u, point.error)[1]
@@ -312,6 +316,17 @@ def _penalty_terms(problem: Problem, x: Array, s: Array, error: Array) -> tuple[
     return penalty, bare
 
 
+def _underflow(problem: Problem) -> float:
+    """What exponentials that have become 0 were, at most."""
+    loss = problem.loss
+    return TINY if loss.is_self_concordant or loss.is_vector or loss.gamma is None else 0.0
+
+
+def evaluated(problem: Problem, at: Predicted, phi: float) -> Predicted:
+    """The same with what the formulas of the loss make of z as an error of z."""
+    return at._replace(error=at.error + _evaluation_error(problem, at.z, phi))
+
+
 def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
     """What phi and h make of a float z, as an error of z; ``phi`` is the mean loss."""
     if problem.loss.is_quadratic:
@@ -335,7 +350,7 @@ def _without_dual(problem: Problem, x: Array, at: Predicted, phi: float) -> Boun
     length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
     # An error e of z changes phi'(z) by phi'' |e|, and every sum rounds.
     share = sum_error(problem.design.column_terms + 16) * length
-    error = at.error + _evaluation_error(problem, z, phi)
+    error = at.error
     share += error * steepest(problem, z, error) if loss.gamma is None else error / loss.gamma
     undecided = share * problem.column_norms + 16.0 * UNIT * regularizer.l2 * np.abs(x)
     if loss.delta > 0:

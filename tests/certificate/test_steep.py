@@ -244,3 +244,35 @@ def test_a_minimiser_is_never_denied() -> None:
         still = np.abs(z[:, b > 0]).max(axis=1, initial=0.0) <= 1e-3
         falls = z[:, b == 0].max(axis=1, initial=-1.0) <= 1e-3
         assert (still & falls & (z.min(axis=1) < -0.1)).any(), seed
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [1.8591553597377245e96, 1.7479301455243588e96, 1.7221091688734796e96],
+        [9.622279397939107e17, 6.091474636267908e17],
+    ],
+)
+def test_the_lower_bound_allows_for_what_formulas_make_of_huge_counts(counts: list[float]) -> None:
+    """With nothing but an intercept P* is known: at c = log of the mean count."""
+    n = len(counts)
+    got = dualgap.solve(
+        np.zeros((n, 1)), counts, loss="poisson", l2=1.0, fit_intercept=True, tol=1e-13
+    ).certificate
+    with mp.workdps(60):
+        m = [mp.mpf(v) for v in counts]
+        c = mp.log(sum(m) / n)
+        least = sum(mp.exp(c) - v * c + v * mp.log(v) - v for v in m) / n
+        assert mp.mpf(got.dual) <= least <= mp.mpf(got.primal) * (1 + mp.mpf(10) ** -12)
+
+
+def test_an_offset_that_all_rows_have_is_the_intercepts_business() -> None:
+    """Equivalence: the same problem without it, but for the intercept."""
+    A, b = np.arange(1.0, 5.0)[:, None], [1.0, 2.0, 0.0, 5.0]
+    options = {"loss": "poisson", "l2": 1.0, "fit_intercept": True, "tol": 1e-9}
+    plain = dualgap.solve(A, b, **options)
+    for shift in (-300.0, -800.0, 200.0):
+        moved_ = dualgap.solve(A, b, offset=np.full(4, shift), **options)
+        assert moved_.status is Status.CONVERGED
+        assert moved_.intercept == pytest.approx(plain.intercept - shift, rel=1e-9)
+        np.testing.assert_allclose(moved_.x, plain.x, rtol=1e-6)

@@ -260,3 +260,34 @@ def test_auto_takes_nothing_that_a_design_lacks():
     options = {"loss": "logistic", "l2": 1e4}
     assert dualgap.solve(wide, b, **options).algorithm == "sdca"
     assert dualgap.solve(Products(wide), b, **options).algorithm == "newton"
+
+
+@pytest.mark.parametrize("wrong", ["wide", "short", "object", "product"])
+def test_what_has_not_the_form_that_it_promises_is_refused(wrong):
+    """Without check_design, too: a sentence that names the design and what it gave."""
+
+    class Odd(dualgap.designs.Design):
+        shape = A.shape
+
+        if wrong == "product":
+
+            def matvec(self, x):
+                return (A @ x)[:-1]
+
+            def rmatvec(self, r):
+                return A.T @ r
+
+        else:
+
+            def blocks(self, rows):
+                given = {"wide": np.c_[A, A[:, 0]], "short": A[:20], "object": A.astype(object)}
+                yield slice(0, len(given[wrong])), given[wrong]
+
+    expected = {
+        "wide": "Odd of shape .* block at 0:40 gave float64 of shape",
+        "short": "its blocks are the rows 0 to 20 in order",
+        "object": "block at 0:40 gave object",
+        "product": "matvec gave float64",
+    }
+    with pytest.raises(ValueError, match=expected[wrong]):
+        dualgap.solve(Odd(), np.sign(A[:, 0]), loss="logistic", l2=0.1)

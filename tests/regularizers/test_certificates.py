@@ -254,3 +254,19 @@ def test_scaled_points_are_inside_whatever_the_error(g):
         for end in (-error, error):
             s = -t * (u + end)
             assert (s >= whole.dual_low - 1e-15).all() and (s <= whole.dual_high + 1e-15).all()
+
+
+def test_rounding_that_makes_nothing_of_a_dual_point_is_a_number():
+    """Columns of 1e6 and a one-sided interval: where y = 0 is all that is left, nothing is nan."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        n, d = rng.integers(3, 9), rng.integers(1, 4)
+        A = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(4, 7, d)
+        b = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        problem = dualgap.Problem(
+            A, b, loss="logistic", regularizer=NonNegative(), fit_intercept=True
+        )
+        x = np.abs(rng.standard_normal(d)) / 1e6
+        for point in (x, np.zeros(d)):
+            got = problem.certify(point, intercept=0.1)
+            assert got.gap >= 0.0 and not np.isnan([got.gap, got.rounding, got.relative_gap]).any()

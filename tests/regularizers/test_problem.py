@@ -359,3 +359,11 @@ def test_a_path_of_an_elastic_net_that_was_given():
     short = dualgap.path(A, B, lambdas=lambdas, tol=1e-10)
     given = dualgap.path(A, B, lambdas=lambdas, tol=1e-10, regularizer=ElasticNet(0.1, 0.0))
     np.testing.assert_allclose(given.x, short.x, atol=1e-6)
+
+
+def test_a_state_outside_of_the_bounds_is_of_another_problem():
+    problem = dualgap.Problem(A, B, regularizer=NonNegative(0.01, 0.1), fit_intercept=True)
+    state = problem.solve(tol=1e-10).state
+    other = problem.replace(regularizer=Box(5.0, 6.0))
+    with pytest.raises(ValueError, match="state belongs to another problem"):
+        other.solve(state=state)

@@ -241,7 +241,9 @@ def _check_blocks(s: _Sample) -> None:
 def _blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
     """Those of a design, if they have the form that they should have."""
     (n, d), last = design.shape, 0
-    for at, block in design.blocks(rows):
+    verb: Any = type(design).blocks
+    verb = getattr(verb, "__wrapped__", verb)  # as it was written: what is wrong is said here
+    for at, block in verb(design, rows):
         length = min(at.stop, n) - at.start
         if at.start != last or length > rows or block.shape != (length, d):
             raise LawError(

@@ -1,8 +1,9 @@
-"""Entering in the ledger what the verbs of a user's design read.
+"""Looking at what the verbs of a user's design return, and entering in the ledger what they read.
 
 The package's own designs do so themselves, at the price of an addition. A design from elsewhere
 need not think of it: where a verb has entered nothing, neither itself nor by a verb that it is made
-of, it is taken to have read the data once.
+of, it is taken to have read the data once. What it returns must have the form that it promises;
+whether it is right, `dualgap.check_design` tells.
 """
 
 from __future__ import annotations
@@ -59,24 +60,47 @@ def _counted(verb: Callable[..., Any], rows: Callable[..., float]) -> Callable[.
         out = verb(self, *args, **options)
         if ledger.rows == before:
             ledger.rows += rows(self, *args) if args or rows is _all else self.shape[0]
+        if verb.__name__ in ("matvec", "rmatvec") and args:
+            side = self.shape[0 if verb.__name__ == "matvec" else 1]
+            _check_form(self, verb.__name__, out, (side, *np.shape(args[0])[1:]))
         return out
 
     return counted
 
 
+def _check_form(design: Any, verb: str, out: Any, form: tuple[int, ...]) -> None:
+    found = getattr(out, "shape", None)
+    if found != form or getattr(out, "dtype", None) != np.float64:
+        what = type(out).__name__ if found is None else f"{out.dtype} of shape {found}"
+        raise ValueError(
+            f"{type(design).__name__} of shape {design.shape}: {verb} gave {what}, and float64 of "
+            f"shape {form} was expected. See dualgap.check_design."
+        )
+
+
 def _counted_blocks(blocks: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(blocks)
     def counted(self: Any, rows: int) -> Iterator[Any]:
-        ledger = self.ledger
+        ledger, done = self.ledger, 0
         given = iter(blocks(self, rows))
         while True:
             before = ledger.rows
             try:
                 at, block = next(given)
             except StopIteration:
-                return
+                break
             if ledger.rows == before:
                 ledger.rows += len(block)
+            start, stop, step = at.indices(self.shape[0])
+            if start != done or step != 1:
+                break
+            _check_form(self, f"the block at {start}:{stop}", block, (stop - start, self.shape[1]))
+            done = stop
             yield at, block
+        if done != self.shape[0]:
+            raise ValueError(
+                f"{type(self).__name__} of shape {self.shape}: its blocks are the rows 0 to {done} "
+                "in order, and not all of them. See dualgap.check_design."
+            )
 
     return counted

@@ -26,7 +26,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.api import Problem
-from dualgap.certificate import Certificate, bounded_terms
+from dualgap.certificate import Certificate, bounded_terms, evaluated
 from dualgap.feasible import DualPoint, make_feasible
 from dualgap.products import PLAIN, Predicted
 
@@ -141,7 +141,7 @@ def _gap(
     shrunk = DualPoint(
         t * point.y, t * point.u, point.kind, t * point.length, t * point.error, extra
     )
-    loss, penalty, bare = bounded_terms(problem, x, at, phi, shrunk)
+    loss, penalty, bare = bounded_terms(problem, x, evaluated(problem, at, phi), phi, shrunk)
     # s - t^2 |v|^2/s, whose terms round.
     from_scale = max(scale - t * t * square / scale, 0.0)
     gap = from_scale + 4.0 * EPS * scale + 2.0 / scale * (loss + penalty)

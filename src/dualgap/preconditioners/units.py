@@ -63,7 +63,8 @@ class Moved(Change):
         if self.target:
             inner.b = problem.b - self.target
         if self.target or self.offset.any():  # P(0) is another, and of the size of P
-            inner.__dict__.pop("primal_at_zero", None)
+            for stale in ("primal_at_zero", "null_model", "is_solved_by_null"):
+                inner.__dict__.pop(stale, None)  # they are those of the offset before
         return inner
 
     def _with_moved_data(self, problem: Problem) -> Problem:
