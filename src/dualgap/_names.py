@@ -1,9 +1,9 @@
-"""Names are shorthand for values: look one up, or say which names there are."""
+"""Names: what a name stands for, which names there are, and who needs what is missing."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -35,3 +35,8 @@ def lookup(argument: str, name: str, table: Mapping[str, T]) -> T:
     hint = f" Did you mean {spelled[near[0]]!r}?" if near else ""
     known = ", ".join(repr(k) for k in table)
     raise ValueError(f"{argument}={name!r} is not known.{hint} Known: {known}.")
+
+
+def needed(lacking: Container[str], by: Mapping[str, str]) -> str:
+    """What an object lacks, in the order of the table ``by``, which says who needs each."""
+    return "; ".join(f"{name!r}, needed by {who}" for name, who in by.items() if name in lacking)

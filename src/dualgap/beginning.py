@@ -20,12 +20,12 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 FIRST = Newton()
-"""What is said to run where nothing was chosen yet."""
+"""The algorithm that a result names if the run ended before one was chosen."""
 
 
 @dataclass
 class Beginning:
-    """Of one call of solve.
+    """The beginning of one call of solve.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ Kind = Literal[
     "none",
 ]
 SMALL = 1e-3
-"""Of P0: where P(x) is no more, P(x) >= P(x) - P* is a bound worth stating."""
+"""Where P(x) is at most this share of P0, P(x) itself is stated as a bound on P(x) - P*."""
 CLEAR = 1e-10
 """Relative gaps below this are never computed with twice the digits."""
 TINY = 1e-300

@@ -3,7 +3,7 @@
     Lam = lambda_max(A'QA) (= L^2/n)     M = lambda_min(A'QA) (= mu^2/n)     R = max |a_i|
 
 A theorem stays true with an upper bound on Lam and R and a lower bound on M. An estimate is for
-steps that are watched while they run (`algorithms._batch` raises it as soon as a step shows
+steps that are watched while they run (`primal_dual.batch` raises it as soon as a step shows
 that it was too small); it never enters a certificate.
 """
 

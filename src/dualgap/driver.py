@@ -33,9 +33,9 @@ from dualgap.trace import Recorder, Snapshot, Trace
 NOTHING = float(np.finfo(float).tiny)
 """A tol of this asks for what float64 can give; estimators mean it by tol=0."""
 SETTLED = 1e-14
-"""Of |x|: a step that moves x by no more leaves it where it is."""
+"""A step that moves x by no more than this share of |x| leaves it where it is."""
 STUCK = 20
-"""Times the algorithm's patience: steps without a smaller gap after which rounding is suspected."""
+"""After this times the algorithm's patience without a smaller gap, rounding is suspected."""
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 

@@ -27,23 +27,23 @@ from dualgap.problem import Problem
 from dualgap.products import Products
 
 ROUNDS = 8
-"""Times that a set S is solved for; it grows by what came to be outside."""
+"""So often at most a set S is solved for; each time it grows by what came to be outside."""
 LARGEST_SIDE = 2000
-"""Of the matrix that is factorised for it."""
+"""No set S is larger than this, for a matrix of that side is factorised."""
 FAR = 1e-2
-"""Of |a_j| |y|: what is so far outside is not worth a factorisation yet."""
+"""While some s_j is outside by more than this share of max |a_j| |y|, nothing is factorised."""
 MARGIN = 4.0
-"""Times the error of s: how far inside of an end that is 0 it is brought;"""
+"""Where an end is 0, s is brought inside by this times the error of s."""
 WIDE_MARGIN = 256.0
-"""where free coordinates will move y once more, by a rounding of their own."""
+"""The margin is this where free coordinates will move y once more, by a rounding of their own."""
 RIDGE = 1e-10
-"""Of the diagonal, added to a matrix of columns that depend on each other: equal ones do."""
+"""Columns that depend on each other, such as equal ones, get this share of the diagonal added."""
 SOLVABLE = 1e-14
 """The least reciprocal condition number with which something may be solved."""
 NEARLY = 2.0
-"""Times the largest distance outside: what is so near to its end is brought to the margin, too."""
+"""Also brought inside is what is nearer to its end than this times the largest distance outside."""
 EVALUATION = 16.0
-"""Roundings of a term of g, g* or their sum."""
+"""A term of g, of g* or of their sum is taken to have so many roundings."""
 
 
 def into(problem: Problem, u: Array) -> Array:

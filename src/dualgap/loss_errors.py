@@ -23,9 +23,9 @@ from dualgap._types import Array
 from dualgap.problem import Problem
 
 ROUNDINGS = 32.0
-"""Of `Loss.terms`, in formulas that are not accurate."""
+"""Formulas that are not accurate are taken to lose so many roundings of `Loss.terms`."""
 SAFE = 1.0 + 1e-12
-"""For the roundings of the bounds themselves."""
+"""Bounds are raised by this factor, for the roundings that they have themselves."""
 
 
 def moved(

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from dualgap.preconditioners import Change
 
 STATE_VERSION = 1
-"""Of saved states: one more when a field of `State`, or of what it holds, comes, goes or changes.
+"""The version of saved states.
 
+It grows by one when a field of `State`, or of what it holds, comes, goes or changes.
 0 stands for the states of before there was a version.
 """
 

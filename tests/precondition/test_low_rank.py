@@ -14,6 +14,7 @@ from dualgap.designs import RotatedDesign
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.tasks import product_pair, weigh
 from dualgap.preconditioners import LowRank
+from dualgap.regularizers import ElasticNet
 from tests.precondition.cases import badly_scaled, labels
 
 
@@ -226,6 +227,21 @@ def test_strong_directions_cost_nothing_any_more(l2):
     assert 20.0 * taken.passes <= plain.passes
     # The sketch has 30 columns, and two rounds.
     assert 60 <= taken.setup.passes <= 80
+
+
+def test_strengths_of_a_regulariser_that_was_given():
+    """An equivalence: l2 and penalty_weights are shorthand for the elastic net."""
+    A, b = strong()
+    weights = np.linspace(0.5, 1.0, A.shape[1])
+    options = {"algorithm": "adf-bpd", "precondition": "low-rank"}
+    short = dualgap.solve(A, b, l2=0.01, penalty_weights=weights, **options)
+    given = ElasticNet(np.zeros(A.shape[1]), 0.01 * weights)
+    assert given.l2.max() == 0.01
+    long = dualgap.solve(A, b, regularizer=given, **options)
+    assert short.status is long.status is dualgap.Status.CONVERGED
+    np.testing.assert_allclose(long.x, short.x, rtol=1e-9)
+    with pytest.raises(ValueError, match=r"mixes the coordinates, and regularizer=.* an l1 part"):
+        dualgap.solve(A, b, regularizer=ElasticNet(0.1, 0.0), **options)
 
 
 def test_refusals():

@@ -266,6 +266,10 @@ def test_replace_and_repr():
         (lambda: dualgap.Problem(A, B, regularizer=NonNegative), "is the class NonNegative"),
         (lambda: dualgap.Problem(A, B, regularizer=0.1), "must be a value of a subclass"),
         (lambda: ElasticNet(-0.1, 0.0), "l1 = -0.1"),
+        (
+            lambda: dualgap.Problem(A, B, regularizer=ElasticNet(-np.ones(6), np.ones(6))),
+            r"l1\[0\] = -1",
+        ),
     ],
 )
 def test_bad_arguments(make, sentence):
@@ -347,6 +351,14 @@ def test_a_path_of_not_negative_points():
         )
     with pytest.raises(ValueError, match="give the lambdas"):
         dualgap.path(A, B, lambdas=12, regularizer=outside.Positive())
+
+
+def test_a_path_of_an_elastic_net_that_was_given():
+    """An equivalence: it is the path of l1 and l2."""
+    lambdas = [0.3, 0.1, 0.03, 0.01]
+    short = dualgap.path(A, B, lambdas=lambdas, tol=1e-10)
+    given = dualgap.path(A, B, lambdas=lambdas, tol=1e-10, regularizer=ElasticNet(0.1, 0.0))
+    np.testing.assert_allclose(given.x, short.x, atol=1e-6)
 
 
 def test_a_state_outside_of_the_bounds_is_of_another_problem():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dualgap.algorithms.contract import NEEDED_BY as OF_ALGORITHMS
-from dualgap.checks.design import WHO_NEEDS
-from dualgap.losses.contract import REQUIRED as OF_LOSSES
+from dualgap.checks.design import NEEDED_BY as OF_DESIGNS
+from dualgap.losses.contract import NEEDED_BY as OF_LOSSES
 from dualgap.regularizers.contract import NEEDED_BY as OF_REGULARIZERS
 from tests.reliability.from_examples import load
 
@@ -25,7 +25,7 @@ SHOWN = {
 }
 REQUIRED = {
     "algorithm": [*OF_ALGORITHMS],
-    "design": ["shape", "blocks", "matvec", "rmatvec", *(v for v in WHO_NEEDS if v == "rows")],
+    "design": ["shape", "blocks", "matvec", "rmatvec", *(v for v in OF_DESIGNS if v == "rows")],
     "loss": [*OF_LOSSES],
     "regularizer": [*OF_REGULARIZERS],
 }

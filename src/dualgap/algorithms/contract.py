@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
+from dualgap._names import needed
 from dualgap._types import Array
 from dualgap.algorithms.needs import Needs
 from dualgap.problem import Problem
@@ -34,6 +35,7 @@ class Advice:
 
 
 NO_ADVICE = Advice()
+"""What a run in the user's own variables is told."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Shown(NamedTuple):
 
 
 NOTHING_SHOWN = Shown()
+"""What the trace shows of an algorithm that has no steps or rates of its own."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,7 @@ class Algorithm(ABC):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Say who needs what is missing, where Python would only say that it is missing."""
         if cls.__abstractmethods__:
-            lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
-            needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
+            needs = needed(cls.__abstractmethods__, NEEDED_BY)
             raise TypeError(
                 f"the algorithm {cls.__name__} lacks {needs}. See dualgap.algorithms.Algorithm for "
                 "what each has to return."

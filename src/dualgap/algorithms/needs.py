@@ -166,7 +166,7 @@ class _Lacks:
 
     def no_l1(self) -> str:
         use = self._use("working-set", "prox-newton", "ada-bpd", "adf-bpd")
-        return f"{self.who} needs a smooth regulariser, but l1={self.problem.l1:g}; {use}."
+        return f"{self.who} needs a smooth regulariser, but {l1_part(self.problem)}; {use}."
 
     def l2_everywhere(self) -> str:
         use = self._use("adf-spdc", "newton", "adf-bpd", "working-set")
@@ -174,3 +174,10 @@ class _Lacks:
             f"{self.who} needs l2 > 0 on every coordinate, which {self.problem!r} does not have; "
             f"{use}."
         )
+
+
+def l1_part(problem: Problem) -> str:
+    """Where the l1 part of a problem comes from, in words."""
+    if problem.given is None:
+        return f"l1={problem.l1:g}"
+    return f"regularizer={problem.given!r} has an l1 part"

@@ -30,15 +30,15 @@ from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.problem import Problem
 
 MANY_ROWS = 1000
-"""With fewer, everything is over in milliseconds and compiled kernels have no time to pay."""
+"""With fewer rows than this everything is over in milliseconds, and compiled kernels do not pay."""
 
 
 LONG = 4
-"""Rows are long with this many times as many columns as rows;"""
+"""Rows are long if the data have this many times as many columns as rows."""
 LARGE = 100_000
-"""and kernels pay from so many entries on."""
+"""On such data kernels pay from so many entries on."""
 DEAR = 10.0
-"""Passes: below this price of a factorisation Newton is as quick as any."""
+"""Where a factorisation costs fewer passes than this, Newton is as quick as any."""
 
 
 def choose(problem: Problem, *, with_steps: bool) -> tuple[Algorithm, str]:

@@ -19,7 +19,7 @@ REGULARIZERS = {
     "bounds": "elastic net, with or without bounds",
     "strengths": "elastic net",
 }
-"""What is served, by `Needs.regularizer`."""
+"""Which regularisers are served, by `Needs.regularizer`."""
 HEADER = """\
 # What each algorithm needs
 

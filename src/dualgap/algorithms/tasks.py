@@ -62,7 +62,7 @@ def loss_slope(z: Array, rows: tuple[Array, ...], loss: Loss) -> Made:
 
 
 class ValueGradient(NamedTuple):
-    """Of the mean loss at x, and what the dual value needs besides."""
+    """The value and the gradient of the mean loss at x, and what the dual value needs besides."""
 
     value: float
     """sum_i q_i phi_i(z_i)."""

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dualgap._rounding import UNIT
 from dualgap._types import Array
+from dualgap.loss_errors import ROUNDINGS
 from dualgap.losses.contract import Loss
-
-UNIT = 0.5 * float(np.finfo(float).eps)
-ROUNDINGS = 32.0
-"""What a certificate allows for (`dualgap.loss_errors`)."""
 
 
 def lost_digits(loss: Loss, z: Array, y: Array, b: Array) -> tuple[Array, Array] | None:

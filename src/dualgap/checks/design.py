@@ -20,15 +20,15 @@ from dualgap.designs.tasks import product_pair, there_and_back, weigh, weigh_shi
 
 EPS = float(np.finfo(np.float64).eps)
 SLACK = 8.0
-"""Times the bound on the rounding of a sum: both sides have some."""
+"""Two sums may differ by this times the bound on the rounding of one, because both are rounded."""
 FEW = 48
-"""Rows and columns that are looked at one by one."""
+"""So many rows and columns are looked at one by one."""
 SMALL = 512
-"""Largest side of a Gram matrix that is asked for."""
+"""No Gram matrix with a larger side than this is asked for."""
 BLOCK = 1 << 17
-"""Entries of a block that is asked for."""
+"""Blocks of about so many entries are asked for."""
 
-WHO_NEEDS = {
+NEEDED_BY = {
     "matvec": "every algorithm",
     "rmatvec": "every algorithm",
     "blocks": "designs without products, and certificates with twice the digits",
@@ -120,12 +120,12 @@ def _check_members(design: Design, needs: tuple[str, ...]) -> None:
     if not design.offers("blocks"):
         needs = ("matvec", "rmatvec", *needs)
     for verb in needs:
-        if verb not in WHO_NEEDS:
-            raise ValueError(f"needs has {verb!r}, which is not one of {sorted(WHO_NEEDS)}.")
+        if verb not in NEEDED_BY:
+            raise ValueError(f"needs has {verb!r}, which is not one of {sorted(NEEDED_BY)}.")
         has = design.offers_rows if verb == "rows" else design.offers(verb)
         if not has:
             hint = " It needs none if it has blocks." if "matvec" in verb else ""
-            raise LawError(f"{name} has no {verb}(), needed by {WHO_NEEDS[verb]}.{hint}")
+            raise LawError(f"{name} has no {verb}(), needed by {NEEDED_BY[verb]}.{hint}")
 
 
 def _sample(design: Design, seed: int) -> _Sample:

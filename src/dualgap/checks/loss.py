@@ -20,13 +20,15 @@ from dualgap.losses.contract import Loss, check_contract, no_loss
 
 EPS = float(np.finfo(float).eps)
 STEP = EPS ** (1 / 3)
-"""Of central differences, relative to 1 + |z|."""
+"""Central differences take this step, times 1 + |z|."""
 SLACK = 1e-6
-"""Of what is compared, relative to the sizes that meet in it."""
+"""What is compared may differ by this, relative to the sizes that meet in it."""
 SOME = np.concatenate([np.linspace(-8.0, 8.0, 65), [-40.0, -20.3, 20.3, 40.0]])
+"""Predictions that are tried, whatever the target."""
 NEAR = np.array([-3.1, -1.0, -0.2, -1e-3, 0.0, 1e-3, 0.2, 1.0, 3.1])
-"""Predictions, from 0 and from where the loss of a row is least."""
+"""Predictions that are tried, counted from where the loss of a row is least."""
 SHARES = (0.0, 0.3, 0.7, 1.0)
+"""Dual points that are tried, as shares of phi'(z)."""
 
 
 def check_loss(loss: Loss, targets: Any = None) -> None:

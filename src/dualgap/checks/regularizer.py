@@ -21,13 +21,15 @@ from dualgap.regularizers.capabilities import check_type
 from dualgap.regularizers.wrappers import scaled
 
 TOLERANCE = 1e-9
-"""Of the numbers that a law compares: far more than rounding, far less than a wrong formula."""
+"""Relative differences up to this break no law: rounding is far less, a wrong formula far more."""
 POINTS = (-40.0, -3.0, -1.0, -0.5, -0.1, -1e-3, 0.0, 1e-3, 0.2, 0.3, 1.1, 4.0, 25.0)
+"""Values of a coordinate that are tried, besides random ones."""
 STEPS = (1e-2, 0.4, 1.0, 30.0)
+"""Steps tau with which prox is tried."""
 FAR = 1e6
-"""Where a conjugate that should be infinite shows it."""
+"""So far from 0 a conjugate that should be infinite shows it."""
 INSIDE = 1.0 - 1e-6
-"""Of an end of the dual interval."""
+"""Points are kept within this share of an end of the dual interval."""
 
 
 def check_regularizer(regularizer: Regularizer, d: int = 4, *, random_state: int = 0) -> None:
@@ -101,7 +103,7 @@ class _Laws:
             yield np.minimum(np.maximum(self.full(value), INSIDE * low), INSIDE * high)
 
     def ends(self) -> tuple[Array, Array]:
-        """Of the dual interval."""
+        """The ends of the dual interval."""
         low, high = (np.asarray(end, dtype=np.float64) for end in self.g.dual_interval())
         return np.array(np.broadcast_to(low, self.d)), np.array(np.broadcast_to(high, self.d))
 
@@ -199,11 +201,11 @@ class _Laws:
                     )
 
     def convex(self) -> None:
-        """Below the chord."""
+        """The law of convexity: g is nowhere above a chord."""
         self._midpoints("convex", np.zeros(self.d))
 
     def strongly_convex(self) -> None:
-        """Below it by what the strengths say."""
+        """The law of strong convexity: g is below each chord by what `strong_convexity` says."""
         lam = float(self.g.strong_convexity)
         if not lam >= 0.0:
             self.fail("strong convexity", f"strong_convexity is {lam:g}; it should be >= 0.")

@@ -49,7 +49,7 @@ ROWS_READ: dict[str, Callable[..., float]] = {
     "columns": _of_columns,
     "take": _of_rows,
 }
-"""By each verb, if nobody says otherwise."""
+"""How many rows each verb reads, unless the verb itself has told the ledger."""
 
 
 def _counted(verb: Callable[..., Any], rows: Callable[..., float]) -> Callable[..., Any]:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from dualgap.designs.contract import Design
 
 CHUNK_BLOCKS = 4
-"""Blocks in a chunk: larger than a core's own cache, for there are calls for each."""
+"""A chunk has so many blocks, more than a core's cache holds, because every chunk costs calls."""
 AT_ONCE = 1 << 22
-"""Entries of the products with unit vectors that are made at once."""
+"""Products with unit vectors are made for so many entries at once."""
 
 
 def missing(design: Design, *verbs: str) -> TypeError:
@@ -55,7 +55,7 @@ def rmatvec(design: Design, r: Array) -> Array:
 
 
 def blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
-    """From products with unit vectors."""
+    """The rows, made from products with unit vectors."""
     if not (design.offers("matvec") and design.offers("rmatvec")):
         raise missing(design, "blocks")
     return _blocks(design, rows)
@@ -197,7 +197,7 @@ def gram(design: Design, weights: Array) -> Array:
 
 
 def outer(design: Design, weights: Array) -> Array:
-    """From pairs of blocks."""
+    """The matrix A diag(w) A', made from pairs of blocks."""
     n, root = design.shape[0], np.sqrt(weights)
     out = np.empty((n, n))
     rows = max(256, n // 8)

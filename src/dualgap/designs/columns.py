@@ -27,7 +27,7 @@ Bounds = tuple[Array, Array]
 
 DENSE_ENOUGH = 0.4
 FEW_ROWS = 2
-"""Times the entries of some columns are no more than the rows: most rows have none of them."""
+"""Columns whose entries, times this, are no more than the rows leave most rows empty."""
 PIECE = 1e6
 """Multiplications between two looks at the limits of the call, if a sweep has fewer."""
 BLOCK = 1 << 16

@@ -18,7 +18,7 @@ Sums = TypeVar("Sums", bound=tuple[Any, ...])
 
 
 class Cuts(NamedTuple):
-    """Of n rows.
+    """The cuts of n rows.
 
     Parameters
     ----------

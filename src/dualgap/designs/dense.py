@@ -23,7 +23,7 @@ from dualgap.designs.tasks import Between, there_and_back
 ROOM = 16
 """Memory set aside for columns over what the first of them take; it costs nothing untouched."""
 LEAST_ROWS = 16
-"""Of a chunk, for cutting to pay."""
+"""Data are cut only into chunks of at least so many rows; smaller ones do not pay."""
 
 
 class DenseDesign(Design, counts=True):

@@ -29,7 +29,7 @@ class Ledger:
 
     @property
     def readings(self) -> float:
-        """Of all the data, so far."""
+        """How often all the data have been read so far."""
         return self.rows / self.n
 
     def __repr__(self) -> str:

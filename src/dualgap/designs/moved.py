@@ -26,11 +26,11 @@ SMALLEST, LARGEST = 1e-100, 1e50
 SMALL_SQUARE, LARGE_SQUARE = SMALLEST**2, LARGEST**2
 NOWHERE = np.empty(0, dtype=np.intp)
 SPREAD = 1e-3
-"""Of its mean: a column (targets, an offset) with a smaller standard deviation is far from 0."""
+"""A column, or the targets, is far from 0 if its deviation is below this share of its mean."""
 SAMPLE = 16
-"""Rows that are looked at before a whole column is;"""
+"""So many rows are looked at before a whole column is."""
 ALIKE = 0.1
-"""those of a column that is far from 0 differ by no more than this part."""
+"""Entries of a column that is far from 0 are taken to differ by no more than this share."""
 FULL = 1.0 - 1e-6
 """Share of its entries that a column with zeros must have to be far from 0: 1/(1 + SPREAD^2)."""
 

@@ -19,7 +19,7 @@ from dualgap.limits import check
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
 MOST_BYTES = 1 << 30
-"""Of the copy."""
+"""No copy is made that takes more bytes than this."""
 MODERATE = 1e12
 """Data whose longest row is longer than this, or shorter than its inverse, are left alone."""
 

@@ -52,7 +52,7 @@ class Reduce(Protocol):
 
 @runtime_checkable
 class RowAccess(Protocol):
-    """For compiled kernels that visit one row after the other."""
+    """What compiled kernels ask for that visit one row after the other."""
 
     def rows(self) -> Rows:
         """The data laid out by rows."""
@@ -60,7 +60,7 @@ class RowAccess(Protocol):
 
 @runtime_checkable
 class ColumnAccess(Protocol):
-    """For working sets."""
+    """What working sets ask for."""
 
     def columns(self, at: Places, constant: float = 0.0, known: Columns | None = None) -> Columns:
         """The columns at these places, gathered."""
@@ -68,7 +68,7 @@ class ColumnAccess(Protocol):
 
 @runtime_checkable
 class GramAccess(Protocol):
-    """For factorisations."""
+    """What factorisations ask for."""
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A."""
@@ -79,7 +79,7 @@ class GramAccess(Protocol):
 
 @runtime_checkable
 class Narrowing(Protocol):
-    """For products that need a few digits only."""
+    """What is asked for by products that need a few digits only."""
 
     def narrowed(self) -> Narrow | None:
         """Some of these verbs to a few digits, for less; None where there is no such thing."""

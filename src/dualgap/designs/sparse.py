@@ -33,7 +33,7 @@ FREQUENT = 2048
 
 
 Pieces = list[tuple[slice, Any]]
-"""Of the compressed axis of a matrix."""
+"""Slices of the compressed axis of a matrix, each with the part of the matrix there."""
 
 
 class SparseDesign(Design, counts=True):

@@ -17,7 +17,7 @@ from dualgap import _validation as check
 from dualgap._arrays import total
 from dualgap._types import Array
 
-REQUIRED = {
+NEEDED_BY = {
     "gamma": "every method needs it: the smoothness constant, or None where there is none",
     "value": "every method needs phi(z)",
     "grad": "every method needs phi'(z)",
@@ -35,6 +35,7 @@ ARGUMENTS = {
     "conj_grad": "(y, b)",
     "hess_bound": "(low, high, b)",
 }
+"""The arguments of each of these, for the sentence that says what is lacking."""
 
 
 @dataclass(frozen=True)
@@ -319,7 +320,7 @@ class Loss:
 
 def lacking(cls: type[Loss], names: list[str]) -> str:
     """The sentence on what a class does not define, and who needs it."""
-    needs = {**REQUIRED, "hess_bound": "the certificate needs the largest phi'' from low to high"}
+    needs = {**NEEDED_BY, "hess_bound": "the certificate needs the largest phi'' from low to high"}
     parts = [f"{name}{ARGUMENTS[name]} ({needs[name]})" for name in names]
     return (
         f"{cls.__name__} does not define {', '.join(parts)}. Define "
@@ -333,16 +334,16 @@ def no_loss(given: Any) -> str:
     what = f"loss must be a name or a dualgap loss, got {given!r}"
     if isinstance(given, type) and issubclass(given, Loss):
         return f"{what}, which is a class; give a value, {given.__name__}(...)."
-    absent = [name for name in REQUIRED if not hasattr(given, name)]
-    parts = [f"{name}{ARGUMENTS[name]} ({REQUIRED[name]})" for name in absent]
-    lacks = f" It lacks {', '.join(parts)}." if parts and len(parts) < len(REQUIRED) else ""
+    absent = [name for name in NEEDED_BY if not hasattr(given, name)]
+    parts = [f"{name}{ARGUMENTS[name]} ({NEEDED_BY[name]})" for name in absent]
+    lacks = f" It lacks {', '.join(parts)}." if parts and len(parts) < len(NEEDED_BY) else ""
     return f"{what}. Your own is a value of a class that derives from dualgap.losses.Loss.{lacks}"
 
 
 def check_contract(loss: Loss) -> None:
     """Refuse a loss whose class lacks what somebody needs."""
     cls = type(loss)
-    absent = [name for name in REQUIRED if getattr(cls, name) is getattr(Loss, name)]
+    absent = [name for name in NEEDED_BY if getattr(cls, name) is getattr(Loss, name)]
     if not absent and loss.gamma is None and not loss.is_self_concordant:
         absent = ["hess_bound"] if cls.hess_bound is Loss.hess_bound else []
     if absent:

@@ -13,9 +13,9 @@ from dualgap._types import Array
 from dualgap.losses.contract import Loss
 
 LARGEST = 1e300
-"""What stands for phi' and phi'' that are larger still: their sums are numbers."""
+"""Values of phi' and phi'' that are larger are cut off here, so that their sums stay finite."""
 LOWEST = -690.0
-"""log m of an m that has underflowed."""
+"""This stands for log m where m has underflowed to 0."""
 
 
 def divergence(m: Array, log_mu: Array) -> Array:

@@ -1,7 +1,7 @@
 """H along a path with l1: the minimiser of the model by coordinate descent.
 
 On H of the coordinates that may come to matter, where it can be formed. Otherwise by their columns,
-and conjugate gradients on the support (`algorithms._column_gradients`), without l2 with a factor of
+and conjugate gradients on the support (`column_gradients`), without l2 with a factor of
 H that all points share (`_growing`): coordinate descent finds the signs then, and nothing else.
 """
 

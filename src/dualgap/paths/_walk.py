@@ -59,7 +59,7 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     tol, passes = check_options(options)
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
     # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
-    ours = ours and problem.regularizer.has_strengths and asked(problem) is None
+    ours = ours and problem.given is None and asked(problem) is None
     if ours and _gram.pays(problem, strengths):
         return _walk_on_gram(problem, strengths, tol, passes, options)
     if ours and _krylov.pays(problem, strengths):

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Algorithm
+from dualgap.algorithms.needs import l1_part
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -68,6 +69,15 @@ def require_gamma(name: str, problem: Problem) -> None:
             f"precondition={name!r} rests on a bound on phi'', and loss={problem.loss.name!r} has "
             "none (its gamma is None); leave it out: 'newton', 'working-set' and 'prox-newton' "
             "serve without it."
+        )
+
+
+def refuse_l1(name: str, problem: Problem) -> None:
+    """Refuse an l1 part, where the new variables mix the coordinates."""
+    if problem.regularizer.has_l1:
+        raise ValueError(
+            f"precondition={name!r} mixes the coordinates, and {l1_part(problem)}, which needs "
+            "them one by one; use precondition='diagonal'."
         )
 
 

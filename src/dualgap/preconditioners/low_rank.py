@@ -34,6 +34,7 @@ from dualgap.preconditioners.contract import (
     Change,
     Preconditioner,
     check_mixing,
+    refuse_l1,
     require_gamma,
 )
 from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
@@ -127,15 +128,12 @@ class LowRank(Preconditioner):
         """A gamma, no l1, l2 everywhere or nowhere, and within the budget."""
         require_gamma(self.name, problem)
         check_mixing(self, problem)
-        if problem.regularizer.has_l1:
-            raise ValueError(
-                f"precondition='low-rank' mixes the coordinates, and l1={problem.l1:g} needs them "
-                "one by one; use precondition='diagonal'."
-            )
-        if problem.l2 > 0.0 and not problem.penalty_weights.all():
+        refuse_l1(self.name, problem)
+        l2, weights = _ridge(problem)
+        if l2 > 0.0 and not weights.all():
             raise ValueError(
                 "precondition='low-rank' needs l2 > 0 on every coefficient, or on none, and "
-                f"{int((problem.penalty_weights == 0.0).sum())} of the penalty_weights are 0; use "
+                f"{int((weights == 0.0).sum())} of the penalty_weights are 0; use "
                 "precondition='whiten', or 'diagonal'."
             )
         need = 8.0 * 3.0 * self.columns(problem) * (problem.n + problem.d)
@@ -160,8 +158,9 @@ class LowRank(Preconditioner):
 
     def begin(self, problem: Problem) -> Change:
         """Sketch A_c'Q A_c."""
-        base, l2, gamma = problem.base, problem.l2, problem.loss.known_gamma
-        F = 1.0 / np.sqrt(problem.penalty_weights) if l2 > 0.0 else np.ones(problem.d)
+        base, gamma = problem.base, problem.loss.known_gamma
+        l2, weights = _ridge(problem)
+        F = 1.0 / np.sqrt(weights) if l2 > 0.0 else np.ones(problem.d)
         means = base.rmatvec(problem.q) if problem.fit_intercept else None
         U, sigma, image = self._sketch(problem, F, means)
         kept = sigma > 16.0 * sigma.size * EPS * max(float(sigma[0]), np.finfo(float).tiny)
@@ -197,6 +196,15 @@ class LowRank(Preconditioner):
         problem.constants.passes += self.rounds * k + 1 + (means is not None)
         _, sigma, turn = scipy.linalg.svd(np.linalg.qr(Z, mode="r"), check_finite=False)
         return Y @ turn.T, sigma, image @ turn.T
+
+
+def _ridge(problem: Problem) -> tuple[float, Array]:
+    """The l2 of the coefficients, as one number and a weight for each."""
+    if problem.given is None:
+        return problem.l2, problem.penalty_weights
+    strengths = problem.elastic_net.l2.reshape(-1)[: problem.d]
+    largest = float(strengths.max())
+    return largest, strengths / largest if largest > 0.0 else np.ones(problem.d)
 
 
 def _row_squares(problem: Problem, F: Array, means: Array | None) -> Array:

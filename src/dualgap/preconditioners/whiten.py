@@ -38,6 +38,7 @@ from dualgap.preconditioners.contract import (
     Change,
     Preconditioner,
     check_mixing,
+    refuse_l1,
     require_gamma,
 )
 from dualgap.problem import Problem
@@ -177,11 +178,7 @@ class Whitener(Preconditioner):
         check_mixing(self, problem)
         if self.rests_on_gamma:
             require_gamma(self.name, problem)
-        if problem.regularizer.has_l1:
-            raise ValueError(
-                f"precondition={self.name!r} mixes the coordinates, and l1={problem.l1:g} needs "
-                "them one by one; use precondition='diagonal'."
-            )
+        refuse_l1(self.name, problem)
         if self.bytes(problem) > self.budget:
             raise ValueError(
                 f"precondition={self.name!r} needs about {self.bytes(problem) / 2**30:.3g} GiB for "

@@ -17,7 +17,7 @@ import numpy as np
 from dualgap._arrays import total, within
 from dualgap._types import Array
 from dualgap.regularizers.contract import Bounded, Regularizer
-from dualgap.regularizers.strengths import given, padded, strengths
+from dualgap.regularizers.strengths import given, padded, per_coordinate
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Box(Regularizer):
 
     @classmethod
     def _made(cls, lower: Array, upper: Array, l1: Array, l2: Array) -> Box:
-        """Of arrays that were checked, in any form that goes with x."""
+        """A box of arrays that were checked, in any form that goes with x."""
         box = Box.__new__(Box)
         for name, values in zip(
             ("lower", "upper", "l1", "l2"), (lower, upper, l1, l2), strict=True
@@ -190,7 +190,7 @@ class Box(Regularizer):
     def extended(self, d: int, *, free: int = 0, by_class: bool = False) -> Box:
         """Numbers for each of d coefficients; what is free has no ends."""
         parts = [
-            padded(strengths(self, name, getattr(self, name), d), free, by_class, fill)
+            padded(per_coordinate(self, name, getattr(self, name), d), free, by_class, fill)
             for name, fill in (("lower", -np.inf), ("upper", np.inf), ("l1", 0.0), ("l2", 0.0))
         ]
         return Box._made(*parts)

@@ -14,10 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dualgap._names import needed
 from dualgap.regularizers.box import Box
 from dualgap.regularizers.contract import NEEDED_BY, Regularizer
 from dualgap.regularizers.elastic_net import ElasticNet
-from dualgap.regularizers.strengths import padded
+from dualgap.regularizers.strengths import given, padded
 from dualgap.regularizers.wrappers import extended
 
 Need = Literal["prox", "bounds", "strengths"]
@@ -26,7 +27,7 @@ WANTED: dict[str, str] = {
     "bounds": "a regulariser of the form l1 |x| + (l2/2) x^2 between bounds",
     "strengths": "the elastic net, l1 |x| + (l2/2) x^2 without bounds",
 }
-"""What is missing, in words."""
+"""What an algorithm with this need asks of a regulariser, in words."""
 
 
 def is_served(need: Need, g: Regularizer) -> bool:
@@ -37,14 +38,20 @@ def is_served(need: Need, g: Regularizer) -> bool:
 
 
 def check_type(g: Any) -> None:
-    """A `Regularizer`; of another object, say what it lacks."""
+    """A `Regularizer`, whose strengths are such; of another object, say what it lacks."""
     if isinstance(g, type) and issubclass(g, Regularizer):
         raise TypeError(f"regularizer is the class {g.__name__}; give a value, {g.__name__}(...).")
+    if isinstance(g, ElasticNet):  # which takes arrays as they are, for those of a problem
+        for name in ("l1", "l2"):
+            given(name, getattr(g, name))
     if isinstance(g, Regularizer):
         return
     lacking = [name for name in NEEDED_BY if not hasattr(g, name)]
-    needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
-    what = f" It lacks {needs}." if lacking and len(lacking) < len(NEEDED_BY) else ""
+    what = (
+        f" It lacks {needed(lacking, NEEDED_BY)}."
+        if lacking and len(lacking) < len(NEEDED_BY)
+        else ""
+    )
     raise TypeError(
         f"regularizer must be a value of a subclass of dualgap.regularizers.Regularizer, got "
         f"{g!r}.{what}"

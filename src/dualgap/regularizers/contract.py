@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from dualgap._names import needed
 from dualgap._types import Array, Mask
 
 NEEDED_BY: dict[str, str] = {
@@ -29,9 +30,9 @@ NEEDED_BY: dict[str, str] = {
 """What has to be written, and who needs it."""
 
 INTO = 1e-12
-"""A step so short that prox is the way into the domain and nothing else."""
+"""With a step as short as this prox moves a point into the domain and does nothing else."""
 DOUBLINGS = 5
-"""Steps of a prox with ever longer tau on the way to the maximiser of s x - g(x)."""
+"""So many prox steps, each 16 times as long, lead to the maximiser of s x - g(x)."""
 
 
 class Bounded(NamedTuple):
@@ -71,8 +72,7 @@ class Regularizer(ABC):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Say who needs what is missing, where Python would only say that it is missing."""
         if cls.__abstractmethods__:
-            lacking = [name for name in NEEDED_BY if name in cls.__abstractmethods__]
-            needs = "; ".join(f"{name!r}, needed by {NEEDED_BY[name]}" for name in lacking)
+            needs = needed(cls.__abstractmethods__, NEEDED_BY)
             raise TypeError(
                 f"the regulariser {cls.__name__} lacks {needs}. See dualgap.regularizers."
                 "Regularizer for what each has to return."

@@ -17,7 +17,7 @@ import numpy as np
 from dualgap._arrays import total, weighted_sum, within
 from dualgap._types import Array, Mask
 from dualgap.regularizers.contract import Bounded, Regularizer
-from dualgap.regularizers.strengths import given, padded, strengths
+from dualgap.regularizers.strengths import given, padded, per_coordinate
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ElasticNet(Regularizer):
         return Bounded(self.l1, self.l2, -np.inf, np.inf)
 
     def with_strengths(self, l1: float, l2: float) -> ElasticNet:
-        """Others."""
+        """An elastic net with these strengths, the same on every coordinate."""
         return ElasticNet(np.asarray(l1), np.asarray(l2))
 
     def scaled(self, factor: Array) -> ElasticNet:
@@ -125,7 +125,7 @@ class ElasticNet(Regularizer):
     def extended(self, d: int, *, free: int = 0, by_class: bool = False) -> ElasticNet:
         """Strengths for each of d coefficients, and 0 for what is free."""
         l1, l2 = (
-            strengths(self, name, given(name, getattr(self, name)), d) for name in ("l1", "l2")
+            per_coordinate(self, name, given(name, getattr(self, name)), d) for name in ("l1", "l2")
         )
         return ElasticNet(padded(l1, free, by_class), padded(l2, free, by_class))
 

@@ -36,8 +36,8 @@ def given(argument: str, value: Any, *, infinite: bool = False) -> Array:
     return values
 
 
-def strengths(owner: Regularizer, name: str, values: Any, d: int) -> Array:
-    """One for each of d coefficients."""
+def per_coordinate(owner: Regularizer, name: str, values: Any, d: int) -> Array:
+    """What a regulariser has one of, or one for each of d coefficients, as an array of d."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape not in ((), (d,)):
         raise ValueError(
@@ -48,7 +48,7 @@ def strengths(owner: Regularizer, name: str, values: Any, d: int) -> Array:
 
 
 def padded(values: Array, count: int, by_class: bool, fill: float = 0.0) -> Array:
-    """With ``fill`` for each free coordinate, as a column where x is a matrix."""
+    """The values, then ``fill`` for each free coordinate; as a column where x is a matrix."""
     if count:
         more = np.empty(values.size + count)
         more[: values.size], more[values.size :] = values, fill

@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.regularizers.contract import Regularizer
+from dualgap.regularizers.strengths import padded, per_coordinate
 
 
 def scaled(g: Regularizer, factor: Array) -> Regularizer:
@@ -23,16 +24,9 @@ def extended(g: Regularizer, d: int, *, free: int = 0, by_class: bool = False) -
 
 def interval(g: Regularizer, d: int) -> tuple[Array, Array]:
     """The dual interval of d coordinates; what cannot be one is refused."""
-    ends = []
-    for name, end in zip(("low", "high"), g.dual_interval(), strict=True):
-        values = np.asarray(end, dtype=np.float64)
-        if values.shape not in ((), (d,)):
-            raise ValueError(
-                f"{name} of the dual_interval of {g!r} has shape {values.shape}; expected one "
-                f"number, or ({d},): one for each column of A."
-            )
-        ends.append(np.array(np.broadcast_to(values, (d,))))
-    low, high = ends
+    low, high = g.dual_interval()
+    low = per_coordinate(g, "low of the dual_interval", low, d)
+    high = per_coordinate(g, "high of the dual_interval", high, d)
     wrong = ~((low <= 0.0) & (high >= 0.0))
     if wrong.any():
         j = int(np.flatnonzero(wrong)[0])
@@ -45,13 +39,7 @@ def interval(g: Regularizer, d: int) -> tuple[Array, Array]:
 
 def smooth(g: Regularizer, d: int) -> Array:
     """Its smooth part on d coordinates."""
-    values = np.asarray(g.smooth_part(), dtype=np.float64)
-    if values.shape not in ((), (d,)):
-        raise ValueError(
-            f"smooth_part of {g!r} has shape {values.shape}; expected one number, or ({d},): one "
-            "for each column of A."
-        )
-    return np.array(np.broadcast_to(values, (d,)))
+    return per_coordinate(g, "smooth_part", g.smooth_part(), d)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +61,8 @@ class Extended(Regularizer):
         return self._padded(low), self._padded(high)
 
     def _padded(self, values: Array) -> Array:
-        """With zeros for the free coordinates, in a form that goes with x."""
-        out = np.concatenate((values, np.zeros(self.count)))
-        return out[:, None] if self.by_class else out
+        """The values, then zeros for the free coordinates, in a form that goes with x."""
+        return padded(values, self.count, self.by_class)
 
     def _columns(self, x: Array) -> list[Array]:
         """What g is applied to."""
@@ -139,9 +126,10 @@ class Extended(Regularizer):
         if ends is None:
             return None
         low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), (self.d,)) for end in ends)
-        wide = np.full(self.count, np.inf)
-        parts = np.concatenate((low, -wide)), np.concatenate((high, wide))
-        return (parts[0][:, None], parts[1][:, None]) if self.by_class else parts
+        return (
+            padded(low, self.count, self.by_class, fill=-np.inf),
+            padded(high, self.count, self.by_class, fill=np.inf),
+        )
 
     def nearest(self, x: Array) -> Array:
         """That of g; free coordinates stay."""

@@ -119,7 +119,7 @@ class SDCA(Randomised):
 
     @property
     def passes_per_step(self) -> float:
-        """At least."""
+        """The least passes that one step takes."""
         return 1.0
 
     def step(self, problem: Problem, s: State) -> State:

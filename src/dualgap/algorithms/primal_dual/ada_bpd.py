@@ -150,7 +150,7 @@ class ADFBPD(AdaBPD):
     adapt, mu, schedule
         As in `AdaBPD`.
     local : bool
-        Whether steps count on the curvature of the loss where the iterates are (`_local`); with
+        Whether steps count on the curvature of the loss where the iterates are (`local`); with
         the curvature rule only, and not with ``schedule="theorem"``.
     """
 

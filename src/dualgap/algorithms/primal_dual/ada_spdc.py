@@ -26,7 +26,7 @@ from dualgap.algorithms.primal_dual.randomised import (
     start_estimate,
 )
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.primal_dual.spdc import BOLD, PROVED, SPDC
+from dualgap.algorithms.primal_dual.spdc import SPDC, bold_factor
 from dualgap.algorithms.primal_dual.state import PrimalDualState, Watch, update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -72,7 +72,7 @@ class AdaSPDC(SPDC):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """1/R, or less where the monitor asks for it, at the estimate."""
-        k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
+        k = bold_factor(self.schedule, boldness)
         lam = problem.regularizer.strong_convexity
         steps = self.theorem_steps(problem, Lam, lam, Delta, k, advice)
         return replace(steps, theta=1.0) if self.adapt.theta_one else steps

@@ -57,7 +57,7 @@ class PrimalDual(Algorithm):
         return math.sqrt(s.own.Lam / (problem.loss.known_gamma * m)) if m > 0 else math.inf
 
     def estimated_gap(self, problem: Problem, s: State) -> float:
-        """With the strong convexity that is thought to be there."""
+        """The estimate of P - P* with the strong convexity that the run counts on."""
         m = problem.regularizer.strong_convexity + s.own.Delta
         return s.estimated_gap(m if m > 0 else 1e-2 * (s.own.Lam / problem.loss.known_gamma))
 

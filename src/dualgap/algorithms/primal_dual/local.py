@@ -23,11 +23,11 @@ from dualgap.problem import Problem
 from dualgap.state import State
 
 LESS = 0.5
-"""Of the mean of phi'' when Lam was last found: with less, it is found anew."""
+"""Lam is found anew when the mean of phi'' has fallen to this share of what it was then."""
 MARGIN = 1.2
-"""phi'' is another at the next iterates."""
+"""Lam is raised by this factor, because phi'' is another at the next iterates."""
 NEVER = 0.0
-"""A level below which none falls: Lam is not found anew any more."""
+"""A level below which no mean of phi'' falls, so that Lam is not found anew any more."""
 
 
 def is_local(s: State) -> bool:

@@ -18,7 +18,7 @@ from dualgap.algorithms.primal_dual.adaptation.monitor import watch_progress
 from dualgap.algorithms.primal_dual.bpd import BPD
 from dualgap.algorithms.primal_dual.randomised import passes_and_check
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps
-from dualgap.algorithms.primal_dual.spdc import BOLD, PROVED, SPDC
+from dualgap.algorithms.primal_dual.spdc import SPDC, bold_factor
 from dualgap.problem import Problem
 from dualgap.separability import separates
 from dualgap.state import State
@@ -81,7 +81,7 @@ class OptBPD(BPD):
     name: ClassVar[str] = "opt-bpd"
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
-        """From the given mu, or exactly from the data."""
+        """The strong convexity from the given mu, or exactly from the data."""
         return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
 
     def steps(
@@ -110,7 +110,7 @@ class OptSPDC(SPDC):
         return watch_progress(self, problem, passes_and_check(self, problem, s), None)[0]
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
-        """From the given mu, or from the data."""
+        """The strong convexity from the given mu, or from the data."""
         return super().Delta(problem) if self.mu is not None else oracle_strong_convexity(problem)
 
     def steps(
@@ -122,10 +122,10 @@ class OptSPDC(SPDC):
         advice: Advice = NO_ADVICE,
     ) -> Steps:
         """1/R, or less where the monitor asks for it; 1/(4R) for the theorem."""
-        k = PROVED if self.schedule == "theorem" else max(BOLD * boldness, PROVED)
         lam = problem.regularizer.strong_convexity
         if problem.loss.delta == 0 and Delta > 0:
             lam = problem.regularizer.penalised_strength
+        k = bold_factor(self.schedule, boldness)
         return self.theorem_steps(problem, Lam, lam, Delta, k, advice)
 
 

@@ -27,7 +27,7 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 EPOCHS = 2
-"""Passes between two checks."""
+"""So many passes are made between two checks."""
 REFRESH = 20
 """Passes after which u is summed anew from y, so that rounding does not pile up in it."""
 

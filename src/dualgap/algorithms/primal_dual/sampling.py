@@ -33,7 +33,7 @@ NAMES = {
 }
 
 RUN = 8
-"""Rows of a run."""
+"""A run has so many rows, which lie together."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Sampler:
     seed: int
     balanced: bool = False
     run: int = 1
-    """Where permuted: of so many rows at a time."""
+    """How many rows that lie together a permutation keeps together."""
     least: float = field(init=False)
     """The smallest positive probability."""
     even: bool = field(init=False)

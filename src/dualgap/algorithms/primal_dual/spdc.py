@@ -50,7 +50,15 @@ NO_THEOREM = (
     "lambda + delta mu^2 = 0 (as far as is known): no theorem gives a linear rate; running "
     "constant steps with theta = 1. An adaptive algorithm finds the strong convexity itself."
 )
-BOLD, PROVED = 1.0, 0.25
+BOLD = 1.0
+"""Under the monitor steps are this over R."""
+PROVED = 0.25
+"""The theorems prove something of steps of this over R."""
+
+
+def bold_factor(schedule: str | None, boldness: float) -> float:
+    """The k of `SPDC.theorem_steps` under a monitor, which lowers ``boldness`` by and by."""
+    return PROVED if schedule == "theorem" else max(BOLD * boldness, PROVED)
 
 
 def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
@@ -187,7 +195,7 @@ class SPDC(Randomised):
         return min(least, 1.0), problem.n / self.batch
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
-        """By the kernel for this loss and these blocks."""
+        """The state after the rows of the stream, by the kernel for this loss and these blocks."""
         if problem.outputs is not None:
             return visit_vectors(self, problem, s, stream)
         visit = visit_rows if self.batch == 1 else visit_blocks

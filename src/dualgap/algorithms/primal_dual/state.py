@@ -96,6 +96,7 @@ class PrimalDualState:
 
 
 OF_THE_RUN = frozenset(f.name for f in fields(State))
+"""The fields that every algorithm shares; all others are in ``State.own``."""
 
 
 def update(s: State, **changes: Any) -> State:

@@ -13,26 +13,20 @@ import scipy.linalg.lapack
 
 from dualgap._arrays import within
 from dualgap._types import Array, Mask
-from dualgap.algorithms.second_order.gram_descent import FREE, RIDGE, ROUNDS, SPARED, VISIT
+from dualgap.algorithms.second_order.gram_descent import RIDGE, in_turns
 from dualgap.algorithms.second_order.restricted import (
-    ENOUGH,
     ENOUGH_BY_COLUMNS,
-    EPS,
-    EXACT,
     MOST_SWEEPS,
-    SMALL_SIDE,
     Restricted,
     column_curvature,
     may_form,
 )
-from dualgap.designs.columns import PIECE
-from dualgap.limits import current
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
 from dualgap.state import State
 
 STOPS = 20
-"""Factorisations in one polish: after each, what has come to the end of its piece stays there."""
+"""One polish factorises so often at most; what has come to the end of its piece stays there."""
 
 
 class Between(Restricted):
@@ -57,24 +51,11 @@ class Between(Restricted):
         self.x = np.minimum(np.maximum(self.x, self.low), self.high)  # sums round
         return moved
 
-    def _by_gram(self, accuracy: float) -> Array:
-        assert self.model is not None
-        H, enough = self.model.H, ENOUGH * self.outside
-        small = self.problem.loss.is_quadratic and self.at.size <= SMALL_SIDE
-        if small and self.complete:
-            accuracy, enough = EXACT, 0.0
-        goal = max(accuracy * self._own_gain(np.diag(H)), enough)
-        ends = (self.low, self.high)
-        x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, *ends, goal)
-        return x
+    def _descend(self, H: Array, goal: float) -> tuple[Array, float]:
+        return descend(H, self.u, self.x, self.l1, self.l2, self.low, self.high, goal)
 
     def _by_columns(self, w: Array, accuracy: float) -> Array:
-        columns = self.columns
-        if self.problem.loss.is_quadratic:
-            h = self._curvature()
-        else:
-            h = columns.norms_sq(w)
-            self.touched += 0.5 * columns.nonzeros
+        columns, h = self.columns, self._column_squares(w)
         x, r = self.x.copy(), self.problem.q * self.y
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
         later = may_form(self.problem, columns)
@@ -95,7 +76,7 @@ def gains(problem: Problem, x: Array, u: Array, z: Array) -> Array:
 
 
 def stepped(h: Array, u: Array, x: Array, l1: Array, l2: Array, low: Array, high: Array) -> Array:
-    """Where each coordinate goes on its own."""
+    """The minimiser of each coordinate, the others staying where they are."""
     total, v = h + l2, h * x - u
     v -= within(v, l1)
     new = np.divide(v, total, out=np.where(l1 > 0.0, 0.0, x), where=total > 0.0)
@@ -115,27 +96,13 @@ def descend(
     """The minimiser of m, and the sweeps that it took; as `gram_descent.descend`."""
     from dualgap.kernels.bounded import bounded_gram_sweeps
 
-    t, g, count, limits = x.copy(), u.copy(), 0.0, current()
-    goal = max(goal, float(np.max(H.diagonal() * (EPS * x) ** 2, initial=0.0)))
-    for _ in range(ROUNDS):
-        support = int(np.count_nonzero(t))
-        most = 10 + support // 20 + FREE // (H.shape[0] * max(1, support))
-        sweeps, left = 0, np.inf
-        work = float(H.shape[0] * (support + VISIT))
-        piece = max(1, int(PIECE // work))
-        while sweeps < most and left > goal:
-            some = min(piece, most - sweeps)
-            done, left = bounded_gram_sweeps(H, g, t, l1, l2, low, high, some, goal)
-            sweeps += done
-            if limits.ends_beside(done * work):
-                return t, count + sweeps
-        count += sweeps
-        if left <= goal:
-            break
+    def sweep(g: Array, t: Array, most: int, goal: float) -> tuple[int, float]:
+        return bounded_gram_sweeps(H, g, t, l1, l2, low, high, most, goal)
+
+    def finish(g: Array, t: Array) -> None:
         polish(H, g, t, l1, l2, low, high)
-        count += SPARED
-        g = u + H @ (t - x)
-    return t, count
+
+    return in_turns(H, u, x, goal, sweep, finish)
 
 
 def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array, low: Array, high: Array) -> None:

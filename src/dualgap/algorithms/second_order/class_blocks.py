@@ -23,15 +23,15 @@ from dualgap.limits import current
 from dualgap.problem import Problem
 
 LARGEST_SIDE = 1024
-"""Of a block."""
+"""Blocks with a larger side than this are not formed."""
 LARGEST = 2**25
-"""Entries of all blocks (256 MB)."""
+"""Blocks are not formed if all of them together have more entries than this (256 MB)."""
 LARGEST_WHOLE = 2048
-"""The same of H."""
+"""All of H is not formed if its side is larger than this."""
 EXACT = 1e-4
-"""Share of the largest gain of one coordinate that is left when a class is done."""
+"""Descent on a class ends when this share of the largest gain of a coordinate is left."""
 LEAST_SWEEPS = 3
-"""Of coordinate descent."""
+"""Coordinate descent on a class may take so many sweeps, whatever they cost."""
 
 
 def price(problem: Problem) -> float:

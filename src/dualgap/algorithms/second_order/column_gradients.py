@@ -23,11 +23,11 @@ Inverse = Callable[[Array], Array]
 """r -> M^(-1) r for a matrix M that stands for that of the model on F; 0 where r is."""
 
 MOST = 100
-"""Products, of A_F and its transpose."""
+"""Conjugate gradients end after so many products with A_F and its transpose."""
 TRIALS = 3
-"""Lengths of their step."""
+"""So many lengths of the step are tried, each a quarter of the last."""
 FURTHER = 0.3
-"""Of the goal of coordinate descent: they converge faster."""
+"""Conjugate gradients aim at this share of the goal of coordinate descent: they converge faster."""
 
 
 def finish(

@@ -8,11 +8,11 @@ from dualgap._types import Array
 from dualgap.problem import Problem
 
 LEAST_DAMPING = 1e-8
-"""Of m over the mean of phi'', where m is not 0."""
+"""An m that is not 0 is at least this share of the mean of phi'', in units of 1/gamma."""
 FIRST_KNOWN = 1e-2
-"""Of m without gamma, from a point that was given."""
+"""A loss without gamma begins with this m where the user has given a point to start from."""
 MOST_RISE = 1e3
-"""Of m from one system to the next."""
+"""From one system to the next m grows at most by this factor."""
 
 
 def curvature(problem: Problem, z: Array, slope: Array) -> Array:

@@ -20,15 +20,15 @@ from dualgap.designs.columns import PIECE
 from dualgap.limits import current
 
 ROUNDS = 50
-"""Of descent and factorisation."""
+"""Descent and factorisation take turns at most so often."""
 FREE = 100_000
-"""Entries of H that sweeps read in the time that one factorisation of nothing takes."""
+"""Sweeps read so many entries of H in the time that the smallest factorisation takes."""
 SPARED = 50.0
-"""Sweeps that a factorisation saves, at least."""
+"""A factorisation counts as so many sweeps, which it saves at least."""
 VISIT = 16
-"""Multiplications that a visit of a coordinate costs beside those with H."""
+"""A visit of a coordinate costs as much as so many multiplications, beside those with H."""
 RIDGE = 1e-11
-"""Added to H, relative to its diagonal, before it is factorised."""
+"""This share of its diagonal is added to H before it is factorised."""
 
 
 def descend(
@@ -47,6 +47,36 @@ def descend(
     """
     from dualgap.kernels.coordinate import gram_sweeps
 
+    def sweep(g: Array, t: Array, most: int, goal: float) -> tuple[int, float]:
+        return gram_sweeps(H, g, t, l1, l2, most, goal)
+
+    def finish(g: Array, t: Array) -> None:
+        polish(H, g, t, l1, l2)
+
+    return in_turns(H, u, x, goal, sweep, finish, enough)
+
+
+def in_turns(
+    H: Array,
+    u: Array,
+    x: Array,
+    goal: float,
+    sweep: Callable[[Array, Array, int, float], tuple[int, float]],
+    finish: Callable[[Array, Array], None],
+    enough: Callable[[Array, Array], bool] | None = None,
+) -> tuple[Array, float]:
+    """Sweeps and factorisations from x, with the gradient u of the quadratic, as in `descend`.
+
+    Parameters
+    ----------
+    H, u, x, goal, enough
+        See `descend`.
+    sweep : callable
+        sweep(g, t, most, goal): at most so many sweeps, which change t and the gradient g in
+        place; returns their number and the largest step of the last one.
+    finish : callable
+        finish(g, t): a factorisation, and a step of t in place.
+    """
     t, g, count, limits = x.copy(), u.copy(), 0.0, current()
     goal = max(goal, float(np.max(H.diagonal() * (EPS * x) ** 2, initial=0.0)))  # rounding of x
     for _ in range(ROUNDS):
@@ -56,14 +86,14 @@ def descend(
         work = float(H.shape[0] * (support + VISIT))
         piece = max(1, int(PIECE // work))
         while sweeps < most and left > goal:
-            done, left = gram_sweeps(H, g, t, l1, l2, min(piece, most - sweeps), goal)
+            done, left = sweep(g, t, min(piece, most - sweeps), goal)
             sweeps += done
             if limits.ends_beside(done * work):
                 return t, count + sweeps
         count += sweeps
         if left <= goal or (enough is not None and enough(t, g)):
             break
-        polish(H, g, t, l1, l2)
+        finish(g, t)
         count += SPARED
         g = u + H @ (t - x)
         if enough is not None and enough(t, g):
@@ -72,7 +102,7 @@ def descend(
 
 
 def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
-    """To the minimiser of the model on the support, dropping what would change its sign; in place.
+    """Move x to the minimiser on the support, dropping what would change its sign; in place.
 
     Returns whether x has moved. Where H is singular on the support (equal columns) a trace of its
     diagonal makes the step long along what H does not see: until a coordinate is 0, which is right.

@@ -28,17 +28,17 @@ from dualgap.limits import current
 from dualgap.problem import Problem
 
 FIRST = 128
-"""New coordinates in a working set, at least; at most as many as the support has."""
+"""A working set may grow by so many coordinates, or by the size of the support if that is more."""
 CHEAP = 1e6
-"""Multiplications for H that take less time than looking for a way round it."""
+"""An H of no more multiplications than this is formed without looking for a way round it."""
 MANY = 64
-"""Coordinates that want to move, so that H is formed for them."""
+"""H is formed only if more coordinates than this want to move."""
 LOOSE = 1e-5
-"""What is left of the first gain while sets grow, and on large ones."""
+"""While sets grow, and on large ones, descent ends when this share of the first gain is left."""
 SETTLED = 0.1
-"""Of a set: what the next may have more and count as the last."""
+"""A set that grows by no more than this share of its size is taken for the last."""
 SETS = 10
-"""In one step, at most."""
+"""One step solves for at most so many sets."""
 
 
 def is_cheap(problem: Problem) -> bool:

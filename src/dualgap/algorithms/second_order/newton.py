@@ -56,11 +56,11 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 FIRST_DAMPING = 1e-2
-"""Of m, for losses with kinks in their slope."""
+"""Losses with kinks in their slope begin with this m, the share of 1/gamma added to phi''."""
 HOPELESS = 0.1
-"""Of P: after a step that gained more than this no thought is given to the dual point."""
+"""After a step that gained more than this share of P no second dual point is tried."""
 RISE = 1e-10
-"""Of P: with more of it a step is taken back."""
+"""A step after which P has risen by more than this share is taken back."""
 LONGER = 0.2
 """A step goes on if P falls at its end by more than this share of the slope at its beginning."""
 

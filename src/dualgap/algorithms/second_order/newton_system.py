@@ -30,37 +30,37 @@ if TYPE_CHECKING:
     from dualgap.algorithms.second_order.newton import NewtonState
 
 CHUNK = 25
-"""Products with H in one step of the driver, at most."""
+"""One step of the driver makes at most so many products with H."""
 STALLED = 0.5
-"""Nash and Sofer's test: the model gains less than this share of its mean gain so far."""
+"""Nash and Sofer's test holds when a step gains less than this share of the mean gain so far."""
 FORCING = 0.25
-"""And |r|^2, in the preconditioner's norm, has fallen to this share."""
+"""That test ends a system only if r'M^(-1)r, too, has fallen to this share of its first value."""
 SOLVED = 1e-3
-"""Or to this."""
+"""A system is solved, whatever that test says, if r'M^(-1)r has fallen to this share of it."""
 FAR = 1e3
-"""Times tol: with a gain of that, no thought is given to the dual point."""
+"""With a predicted gain of more than this times tol, a step is taken without its dual point."""
 ROUGH = 1e-4
-"""What counts as tol there, if it is larger."""
+"""In that comparison tol counts as this if it is larger."""
 NEGLIGIBLE = 0.1
-"""Share of the trace of the data's part of H that rows left out may carry."""
+"""Rows that are left out carry at most this share of the trace of the data's part of H."""
 WORTH_IT = 0.6
-"""Rows are left out if fewer than this share of them are left."""
+"""Rows are left out only if no more than this share of them is left."""
 AT_ONCE = 5.0
 """A factorisation that costs no more passes than this is made without waiting."""
 NEAR = 3e-2
-"""Of P: a last gain from which on the factor of the last system will do."""
+"""After a gain of at most this share of P, the factor of the last system still serves."""
 NARROW_AFTER = 1
-"""Products in a run before the float32 copy is made, which costs about as much."""
+"""The float32 copy, which costs about a product, is made after so many products in a run."""
 NARROW_PRICE = 0.5
-"""Of a Gram matrix made of it."""
+"""A Gram matrix of the float32 copy costs this share of one of the data."""
 TOO_NARROW = 12
-"""Products with a factor of the float32 copy before it is made again from the data."""
+"""A factor of the float32 copy that takes so many products is made again from the data."""
 SMOOTH_FROM = 30.0
-"""Times what is asked: a residual from which on the dual point is smoothed."""
+"""The dual point is smoothed once the residual is within this factor of what is asked for."""
 FLAT = 1e-15
-"""Curvature along a direction over that of its coordinates one by one: below this, rounding."""
+"""A direction is flat if its curvature is this share of what its coordinates have one by one."""
 NOTHING = 1e-19
-"""Of P: a predicted gain below this is none."""
+"""A predicted gain below this share of P counts as none."""
 
 
 class Smoothed(NamedTuple):
@@ -324,7 +324,7 @@ class System:
 
     @cached_property
     def _price(self) -> float:
-        """Of a factorisation, in passes."""
+        """The price of a factorisation, in passes."""
         known = self.factor is not None and self.factor.outer is not None
         problem = self.problem
         return factorised.cost(problem.design, problem.elastic_net.l2, outer_known=known)

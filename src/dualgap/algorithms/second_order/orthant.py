@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 FORCING = 1e-3
 """The residual of line 3, squared and in the norm of its preconditioner, falls to this share."""
 ENTERS = 0.7
-"""A coordinate at 0 is let in if it promises this share of what the best one does,"""
+"""A coordinate at 0 is let in only if it promises this share of what the best one does."""
 GROWTH = 0.3
-"""and at most so many, as a share of those that are not 0."""
+"""At once are let in at most so many, as a share of the coordinates that are not 0."""
 MOST_PRODUCTS = 100
-"""With H, for one system."""
+"""One system takes at most so many products with H."""
 
 
 class Orthant:

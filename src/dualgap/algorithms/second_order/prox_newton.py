@@ -7,7 +7,7 @@
     5.  each row x_j of x+ less the c that makes g(x_j - c) smallest
     6.  or x+ = x + t d, x + d the minimiser of g and of a model with the whole of H, then line 5
 
-G is H without its ties between classes (`_class_blocks`): line 1 is coordinate descent on one Gram
+G is H without its ties between classes (`class_blocks`): line 1 is coordinate descent on one Gram
 matrix for each class. It finds the signs in a few steps, and line 3, for which G is the
 preconditioner, knows the ties. Before G has been worth its price the preconditioner is the diagonal
 of H, and coordinates enter a few at a time.
@@ -55,7 +55,7 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 DESCENT = 10.0
-"""Passes that line 1 may cost."""
+"""Line 1 may cost as much as so many passes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 EPS = float(np.finfo(float).eps)
 FIRST = 64
-"""New coordinates in a working set, at least; at most as many as the support has."""
+"""A working set may grow by so many coordinates, or by the size of the support if that is more."""
 ALL = 128
-"""Of so few coordinates all are in the set, if a quarter is wanted."""
+"""A problem with no more coordinates than this takes all of them once a quarter is wanted."""
 NEGLIGIBLE = 1e-4
-"""Coordinates that gain less than this, relative to the best, can wait."""
+"""Coordinates that gain less than this share of what the best one gains can wait."""
 GRAM_SIDE = 2000
-"""Largest side of an H that is formed (32 MB);"""
+"""No H is formed with a larger side than this (32 MB)."""
 NEWTON_SIDE = 1.5
-"""times this where the loss is not quadratic: descent by columns would be due at every step."""
+"""The limit is this times as large where the loss is not quadratic and each step needs an H."""
 CHEAP_GRAM = 8.0
 """An H that costs no more than this many sweeps is formed without asking."""
 WORTH_KEEPING = 0.3
@@ -40,21 +40,21 @@ WORTH_KEEPING = 0.3
 ENOUGH = 1e-2
 """Coordinates of the set may be left with this part of what the best one outside gains."""
 ENOUGH_BY_COLUMNS = 1e-1
-"""The same where a sweep costs as much as the columns it reads."""
+"""The same share where a sweep costs as much as the columns it reads."""
 SMALL_SIDE = 500
-"""An H that is always formed, if that is cheap;"""
+"""An H with a side up to this is always formed, if that is cheap."""
 EXACT = 1e-12
-"""and this is left of what coordinates gain, where the loss is quadratic."""
+"""On such an H, with squared loss, descent goes on until this share of the first gain is left."""
 FACTOR_PRICE = 1000.0
-"""Operations of a factorisation, side^3, for each entry of the columns: more are too many."""
+"""A factorisation may take this many operations, side^3, for each entry of the columns."""
 AIM = 0.3
-"""Of the gap that is asked for: what sweeps over the columns aim at."""
+"""Sweeps over the columns aim at this share of the gap that is asked for."""
 MOST_SWEEPS = 5.0
-"""Sweeps over the columns in one Newton step, where no H is to be formed;"""
+"""One Newton step makes at most so many sweeps over the columns where no H is to be formed."""
 SETTLED = 0.2
-"""with no more changes of sign than this, per coordinate, conjugate gradients go on from there."""
+"""Conjugate gradients go on from there if at most this share of the coordinates changed sign."""
 NEWTON_STEPS = 10
-"""Newton steps on one working set, at most."""
+"""One working set gets at most so many Newton steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,18 +280,23 @@ class Restricted:
         if small and self.complete:  # the model is P, and a sweep costs next to nothing
             accuracy, enough = EXACT, 0.0
         goal = max(accuracy * self._own_gain(np.diag(H)), enough)
-        x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, goal)
+        x, self.sweeps = self._descend(H, goal)
         return x
+
+    def _descend(self, H: Array, goal: float) -> tuple[Array, float]:
+        return descend(H, self.u, self.x, self.l1, self.l2, goal)
 
     # ---- the model by the columns ----
 
-    def _by_columns(self, w: Array, accuracy: float) -> Array:
-        columns = self.columns
+    def _column_squares(self, w: Array) -> Array:
+        """The diagonal of H, which costs a reading where the loss is not quadratic."""
         if self.problem.loss.is_quadratic:
-            h = self._curvature()
-        else:
-            h = columns.norms_sq(w)
-            self.touched += 0.5 * columns.nonzeros
+            return self._curvature()
+        self.touched += 0.5 * self.columns.nonzeros
+        return self.columns.norms_sq(w)
+
+    def _by_columns(self, w: Array, accuracy: float) -> Array:
+        columns, h = self.columns, self._column_squares(w)
         x, r = self.x.copy(), self.problem.q * self.y
         goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
         later = may_form(self.problem, columns)  # by its Gram matrix, if this takes long

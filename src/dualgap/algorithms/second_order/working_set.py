@@ -12,7 +12,7 @@ Squared loss: the model is P itself and H never changes, it only grows with S. O
 kept until a step with it gains too little. H is formed where that costs less than the sweeps it
 saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
 factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
-H of all coordinates is formed at once, and a step goes through many S (`_known_gram`).
+H of all coordinates is formed at once, and a step goes through many S (`known_gram`).
 
 Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
 squared, where these are asked for); of CSR data a CSC copy is made. H is part of the state: it has
@@ -43,9 +43,9 @@ from dualgap.state import State, replace
 FLOOR = 1e-3
 """phi'' counts as this much of its bound 1/gamma, at least, to begin with."""
 CLOSE = 0.7
-"""Of l1: a coordinate of an earlier set whose gradient is less, and which is 0, does not matter;"""
+"""A 0 in an earlier set does not matter if its gradient is less than this share of l1."""
 TOO_MANY = 2
-"""but only if the set has this many times what does are such coordinates left out."""
+"""Such coordinates are left out if the set has more than this many times those that matter."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,11 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 PATIENCE = 20.0
-"""In units of sqrt(condition number): one such unit is the time scale of an accelerated method."""
+"""Progress may pause for so many time scales, of sqrt(condition number) steps each."""
 GROWTH = 1e3
+"""A run whose score is this many times the best one is rolled back at once."""
 GIVE_UP = 5
+"""After so many roll-backs the estimate is left alone."""
 AT_ROUNDING = 1e-13
 """A gap below this fraction of P moves at random."""
 
