@@ -367,3 +367,9 @@ def test_a_state_outside_of_the_bounds_is_of_another_problem():
     other = problem.replace(regularizer=Box(5.0, 6.0))
     with pytest.raises(ValueError, match="state belongs to another problem"):
         other.solve(state=state)
+
+
+@pytest.mark.parametrize("g", [NonNegative([0.1, 0.2]), Box(-1, 1, 0.0, [0.1, 0.3])])
+def test_a_path_does_not_forget_strengths_of_single_coordinates(g):
+    with pytest.raises(ValueError, match="strengths of their own"):
+        dualgap.path(A[:, :2], B, regularizer=g, lambdas=[0.1, 0.01])

@@ -17,7 +17,7 @@ import numpy as np
 from dualgap._arrays import total, within
 from dualgap._types import Array
 from dualgap.regularizers.contract import Bounded, Regularizer
-from dualgap.regularizers.strengths import given, padded, per_coordinate
+from dualgap.regularizers.strengths import given, padded, per_coordinate, refuse_uneven
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +176,7 @@ class Box(Regularizer):
 
     def with_strengths(self, l1: float, l2: float) -> Box:
         """The same box."""
+        refuse_uneven(self, self.l1, self.l2)
         return Box(self.lower, self.upper, l1, l2)
 
     def scaled(self, factor: Array) -> Box:

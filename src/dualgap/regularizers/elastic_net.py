@@ -17,7 +17,7 @@ import numpy as np
 from dualgap._arrays import total, weighted_sum, within
 from dualgap._types import Array, Mask
 from dualgap.regularizers.contract import Bounded, Regularizer
-from dualgap.regularizers.strengths import given, padded, per_coordinate
+from dualgap.regularizers.strengths import given, padded, per_coordinate, refuse_uneven
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ class ElasticNet(Regularizer):
 
     def with_strengths(self, l1: float, l2: float) -> ElasticNet:
         """An elastic net with these strengths, the same on every coordinate."""
+        refuse_uneven(self, self.l1, self.l2)
         return ElasticNet(np.asarray(l1), np.asarray(l2))
 
     def scaled(self, factor: Array) -> ElasticNet:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dualgap.regularizers.box import Box
+from dualgap.regularizers.strengths import refuse_uneven
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,4 +38,5 @@ class NonNegative(Box):
 
     def with_strengths(self, l1: float, l2: float) -> NonNegative:
         """The same with others."""
+        refuse_uneven(self, self.l1, self.l2)
         return NonNegative(l1, l2)

@@ -47,6 +47,16 @@ def per_coordinate(owner: Regularizer, name: str, values: Any, d: int) -> Array:
     return np.array(np.broadcast_to(array, (d,)))
 
 
+def refuse_uneven(owner: Regularizer, l1: Array, l2: Array) -> None:
+    """Refuse to give one strength to all coordinates where they have strengths of their own."""
+    if any(np.size(values) and np.ptp(values) > 0.0 for values in (l1, l2)):
+        raise ValueError(
+            f"a path gives the same l1 and l2 to every coordinate, and {owner!r} has strengths of "
+            "their own for them. Use penalty_weights= instead of a regularizer, or solve point by "
+            "point."
+        )
+
+
 def padded(values: Array, count: int, by_class: bool, fill: float = 0.0) -> Array:
     """The values, then ``fill`` for each free coordinate; as a column where x is a matrix."""
     if count:
