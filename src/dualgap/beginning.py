@@ -14,7 +14,7 @@ from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
-from dualgap.algorithms.needs import refuse, serving
+from dualgap.algorithms.needs import is_served, refuse
 from dualgap.preconditioners import Change, Preconditioner, asked, beside
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -116,7 +116,7 @@ class Beginning:
             )
         if algorithm != "auto":
             refuse(as_algorithm(algorithm, problem)[0], problem)
-        elif not serving(problem):
+        elif not is_served(problem):
             as_algorithm(algorithm, problem)  # says so, before the data are read
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
         units = asked(problem) if wanted == "auto" else None
@@ -129,7 +129,8 @@ class Beginning:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
                 chosen = conditioner.suit(problem, chosen)
-        refuse(chosen, problem)
+        if algorithm != "auto":  # the preconditioner may have given it other options
+            refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
         if self.random_state is not None and "seed" in options_of(chosen):
             chosen = with_options(chosen, seed=given.seed(self.random_state))

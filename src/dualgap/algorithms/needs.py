@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dualgap.regularizers.capabilities import WANTED, Need, is_served
+from dualgap.regularizers import capabilities
+from dualgap.regularizers.capabilities import WANTED, Need
 
 if TYPE_CHECKING:
     from dualgap.algorithms.contract import Algorithm
@@ -95,21 +96,26 @@ def serving(problem: Problem, first: tuple[str, ...] = ()) -> list[str]:
     return [name for name in order if not _absent(KNOWN[name].requires, problem)]
 
 
+def is_served(problem: Problem) -> bool:
+    """Whether some algorithm lacks nothing here."""
+    return any(not _absent(cls.requires, problem) for cls in KNOWN.values())
+
+
 def _absent(needs: Needs, problem: Problem) -> list[str]:
     """Fields of the needs that the problem does not meet."""
     loss, g = problem.loss, problem.regularizer
-    if not is_served(needs.regularizer, g):
+    if not capabilities.is_served(needs.regularizer, g):
         return ["regularizer"]
-    absent = {
-        "gamma": needs.gamma and loss.gamma is None,
-        "dual_prox": needs.dual_prox and not loss.has_dual_prox,
-        "scalar_loss": needs.scalar_loss and loss.is_vector,
-        "compiled_loss": needs.compiled_loss and loss.code < 0,
-        "rows": needs.rows and not problem.base.offers_rows,
-        "no_l1": needs.no_l1 and g.has_l1,
-        "l2_everywhere": needs.l2_everywhere and not g.strong_convexity > 0.0,
-    }
-    return [name for name, is_absent in absent.items() if is_absent]
+    absent = (
+        ("gamma", needs.gamma and loss.gamma is None),
+        ("dual_prox", needs.dual_prox and not loss.has_dual_prox),
+        ("scalar_loss", needs.scalar_loss and loss.is_vector),
+        ("compiled_loss", needs.compiled_loss and loss.code < 0),
+        ("rows", needs.rows and not problem.base.offers_rows),
+        ("no_l1", needs.no_l1 and g.has_l1),
+        ("l2_everywhere", needs.l2_everywhere and not g.strong_convexity > 0.0),
+    )
+    return [name for name, is_absent in absent if is_absent]
 
 
 class _Lacks:
