@@ -16,8 +16,7 @@ scaled as well; where one ends at 0, y is moved before step 2.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -36,8 +35,7 @@ INSIDE = 1.0 - 1e-9
 """A y that was shrunk into its domain is a little inside, so that it has room for its last bit."""
 
 
-@dataclass(frozen=True)
-class DualPoint:
+class DualPoint(NamedTuple):
     """A y near which there is a feasible point, with u = A'Qy and how it came about.
 
     Sums that have to be 0 are so in real arithmetic only at a real y' beside the floats y.
@@ -205,8 +203,7 @@ def lengths(problem: Problem, y: Array) -> Array:
     return np.asarray(np.sqrt(problem.q @ (y * y)))
 
 
-@dataclass(frozen=True)
-class _LastStep:
+class _LastStep(NamedTuple):
     """From the float y to a real y' with F'Qy' = 0: what it does to the bound.
 
     Either y is multiplied, where it has its heavier sign, by 1 - tau; or it moves by at most

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -145,14 +143,12 @@ class within:
         _current.reset(self.token)
 
 
-@contextmanager
-def passes_at_most(problem: Problem, passes: float) -> Iterator[Limits]:
+def passes_at_most(problem: Problem, passes: float) -> within:
     """What is done here may cost so many."""
     limits = Limits()
     limits.begin(problem, passes)
     limits.begin_step(passes)
-    with within(limits):
-        yield limits
+    return within(limits)
 
 
 def one_pass(problem: Problem) -> float:

@@ -91,7 +91,7 @@ def free_coordinates_forgotten(
         return None
     y = np.clip(y, *problem.loss.domain(problem.b))
     u = np.where(problem.regularizer.free, 0.0, problem.adjoint(y))
-    return replace(point, y=y, u=feasible._into_box(problem, u), extra=0.0)
+    return point._replace(y=y, u=feasible._into_box(problem, u), extra=0.0)
 
 
 def half_gap(right: Callable = certificate._make) -> Callable:
