@@ -26,6 +26,8 @@ def lookup(argument: str, name: str, table: Mapping[str, T]) -> T:
     ValueError
         If there is no such name; the message lists the known ones and suggests the nearest.
     """
+    if name in table:  # spelled as in the table, as it mostly is
+        return table[name]
     plain = {key.replace("_", "-"): value for key, value in table.items()}
     key = name.strip().lower().replace("_", "-")
     if key in plain:

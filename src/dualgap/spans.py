@@ -41,6 +41,8 @@ DENSE_LIMIT = 1 << 26
 """Most entries of a dense copy of the columns (512 MiB)."""
 PRECISE_LIMIT = 2e7
 """Most n m^2 for which m columns are made orthonormal with twice the digits (about a second)."""
+FEW_ENTRIES = 4096
+"""Columns with at most this many entries are summed with twice the digits (some microseconds)."""
 INDEPENDENT = 1e-10
 """Of a column at unit length, what must be left of it beside the others for float64 to say so."""
 PRECISELY_INDEPENDENT = 2.0**-85
@@ -135,11 +137,20 @@ class GramSpan(Span):
         return _dense(self.equations.design, self.equations.columns)
 
     def projected(self, y: Array) -> Array:
-        """By the factor, three times."""
+        """By the factor, three times; the last time, of few columns, with F'Qy to twice the digits.
+
+        The factor magnifies the rounding of F'Qy by the condition number of the columns.
+        """
         design, columns = self.equations.design, self.equations.columns
-        for _ in range(3):
+        few = y.size * self.dimension <= FEW_ENTRIES
+        for turn in range(3):
             beta = np.zeros(design.shape[1])
-            beta[columns] = self.equations.solve(design.rmatvec(self.q * y)[columns])
+            if few and turn == 2:
+                terms = Double(*two_product(self.q, y)).at(slice(None), None).scaled(self.basis())
+                rho = terms.sum().high
+            else:
+                rho = design.rmatvec(self.q * y)[columns]
+            beta[columns] = self.equations.solve(rho)
             move = design.matvec(beta)
             y = y - (move if self.D is None else self.D * move)
         return y
