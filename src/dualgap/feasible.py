@@ -257,12 +257,15 @@ def _balance(problem: Problem, y: Array) -> Array:
     """Scale the heavier sign of y so that sum_i q_i y_i = 0; stays in every domain."""
     if y.ndim == 2:
         return simplex.balance(y, problem.q, problem.b)
-    positive = problem.mean(np.maximum(y, 0.0))
-    negative = problem.mean(np.maximum(-y, 0.0))
-    least = min(positive, negative)
-    up = least / positive if positive > 0 else 0.0
-    down = least / negative if negative > 0 else 0.0
-    return np.where(y > 0, up * y, down * y)
+    up = np.maximum(y, 0.0)
+    down = up - y  # exact: y = up - down, one of which is 0
+    positive, negative = problem.mean(up), problem.mean(down)
+    if positive > negative:
+        up *= negative / positive
+    elif negative > positive:
+        down *= positive / negative
+    up -= down
+    return up
 
 
 def _imbalance(

@@ -317,7 +317,8 @@ class Problem:
     @cached_property
     def primal_at_zero(self) -> float:
         """P(0)."""
-        return self.mean_loss(self.predict_zero())
+        value = self.loss.value_at_zero if self.offset is None else None
+        return self.mean_loss(self.predict_zero()) if value is None else value
 
     @cached_property
     def null_model(self) -> tuple[float | Array, float]:

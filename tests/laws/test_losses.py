@@ -121,6 +121,17 @@ def test_value_is_the_formula(loss):
 
 
 @each_loss
+def test_value_at_zero_is_that_of_every_target(loss):
+    if loss.value_at_zero is not None:
+        b = targets(loss)
+        assert (loss.value(np.zeros_like(b), b) == loss.value_at_zero).all()
+
+
+def test_some_loss_knows_its_value_at_zero():
+    assert Logistic().value_at_zero is not None
+
+
+@each_loss
 def test_grad_is_the_derivative_of_value(loss):
     z, b = predictions(loss)
     z = z.astype(np.longdouble)

@@ -115,6 +115,8 @@ class Loss:
     """`fenchel_gap` is a product of differences, and takes none of numbers larger than itself."""
     is_vector: ClassVar[bool] = False
     """A row has `outputs` predictions: z, y and gradients have shape (n, K), values (n,)."""
+    value_at_zero: ClassVar[float | None] = None
+    """phi(0) where that is the same for every target; None otherwise."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A name, if there is none, and whether there is a dual prox."""

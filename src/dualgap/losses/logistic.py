@@ -89,6 +89,7 @@ class Logistic(MarginLoss):
 
     name: ClassVar[str] = "logistic"
     is_accurate: ClassVar[bool] = True
+    value_at_zero: ClassVar[float | None] = math.log(2.0)
     code: ClassVar[int] = 1
     prox_is_iterative: ClassVar[bool] = True
     gamma: ClassVar[float] = 4.0
