@@ -21,6 +21,7 @@ from dualgap._types import Array, Places
 from dualgap.designs import Columns, Design, InterceptDesign
 from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
+from dualgap.designs.survey import not_finite
 from dualgap.limits import check
 
 Side = Literal["exact", "upper", "lower", "estimate"]
@@ -118,12 +119,8 @@ class Constants:
         """sqrt(sum_i q_i a_ij^2); where squares underflow, at most this: the largest |a_ij|."""
         self.passes += 1
         squares = self.design.column_norms_sq(self.q)
-        if not np.isfinite(squares).all():  # arrays are looked at before; others are not
-            j = int(np.flatnonzero(~np.isfinite(squares))[0])
-            raise ValueError(
-                f"A is not finite, or too large to be squared, in column {j}. Drop or impute "
-                "missing values first."
-            )
+        if not np.isfinite(squares).all():
+            raise not_finite(self.design, squares)
         norms = np.sqrt(squares)
         tiny = np.flatnonzero(squares < UNDERFLOWING)
         if tiny.size and self.design.may_underflow:

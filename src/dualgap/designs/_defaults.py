@@ -7,7 +7,7 @@ dear, but asked for seldom: norms, once; blocks, by certificates that need twice
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from dualgap._types import Array, Places
 from dualgap.designs import tasks
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns
+from dualgap.designs.executors import RowArrays, RowTask
 from dualgap.limits import check
 
 if TYPE_CHECKING:
     from dualgap.designs.contract import Design
+    from dualgap.designs.survey import Found
 
 CHUNK_BLOCKS = 4
 """A chunk has so many blocks, more than a core's cache holds, because every chunk costs calls."""
@@ -40,18 +42,38 @@ def by_tasks(design: Design) -> bool:
     return design.offers("blocks") and not design.offers("matvec")
 
 
+def read(
+    design: Design, task: RowTask[Any], rows: RowArrays, *args: Any
+) -> tuple[RowArrays, tuple[Any, ...]]:
+    """`Design.map_rows` for tasks that return plain tuples; the first takes the survey along."""
+    if design.survey is None or design.survey.found is not None:
+        return design.executor.map_rows(design, task, rows, args)
+    return design.survey.beside(design, task, rows, args)
+
+
+def surveyed(design: Design, weights: Array) -> tuple[float, Found] | None:
+    """What the survey has found, and what to multiply sums with, if weights are those of it."""
+    times = None if design.survey is None else design.survey.times(weights)
+    if design.survey is None or times is None:
+        return None
+    return times, design.survey.taken(design)
+
+
 def matvec(design: Design, x: Array) -> Array:
     """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "matvec")
-    return design.map_rows(tasks.product, (), x)[0][0]
+    return read(design, tasks.product, (), x)[0][0]
 
 
 def rmatvec(design: Design, r: Array) -> Array:
     """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
-    return np.asarray(design.map_rows(tasks.adjoint, (r,))[1][0])
+    known = surveyed(design, r)
+    if known is not None:
+        return known[0] * known[1].means
+    return np.asarray(read(design, tasks.adjoint, (r,))[1][0])
 
 
 def blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
@@ -90,7 +112,7 @@ def _by_columns(design: Design) -> bool:
 def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
     """As a task, or from columns or blocks."""
     if by_tasks(design):
-        (z,), (u,) = design.map_rows(tasks.absolute_products, (r,), x)
+        (z,), (u,) = read(design, tasks.absolute_products, (r,), x)
         return z, u
     z, u = np.zeros(design.shape[0]), np.zeros(design.shape[1])
     if _by_columns(design):
@@ -109,7 +131,9 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
     """As a task, or from columns or blocks."""
     if by_tasks(design):
-        return design.map_rows(tasks.row_squares, (), weights)[0][0]
+        if weights is None and design.survey is not None:
+            return design.survey.taken(design).rows.copy()
+        return read(design, tasks.row_squares, (), weights)[0][0]
     out = np.zeros(design.shape[0])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -125,7 +149,10 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
     """As a task, or from columns or blocks."""
     if by_tasks(design):
-        return np.asarray(design.map_rows(tasks.column_squares, (weights,))[1][0])
+        known = surveyed(design, weights)
+        if known is not None:
+            return known[0] * known[1].columns
+        return np.asarray(read(design, tasks.column_squares, (weights,))[1][0])
     out = np.zeros(design.shape[1])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -175,7 +202,7 @@ def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
     ours = np.flatnonzero(at < d)
     T[at == d] = constant
     if by_tasks(design):
-        T[ours] = design.map_rows(tasks.some_columns, (), at[ours])[0][0].T
+        T[ours] = read(design, tasks.some_columns, (), at[ours])[0][0].T
     else:
         for some, block in design.blocks(rows):
             T[ours, some] = block[:, at[ours]].T
@@ -185,7 +212,10 @@ def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
 def gram(design: Design, weights: Array) -> Array:
     """As a task, or over blocks, in order."""
     if by_tasks(design):
-        return np.asarray(design.map_rows(tasks.gram, (weights,))[1][0])
+        known = surveyed(design, weights)
+        if known is not None and known[1].gram is not None:
+            return known[0] * known[1].gram
+        return np.asarray(read(design, tasks.gram, (weights,))[1][0])
     d = design.shape[1]
     total = np.zeros((d, d))
     root = np.sqrt(weights)

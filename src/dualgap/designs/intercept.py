@@ -21,7 +21,7 @@ from dualgap.designs.contract import Design
 from dualgap.designs.executors import RowArrays
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
 from dualgap.designs.protocols import Rows
-from dualgap.designs.tasks import Between, shifted, weigh
+from dualgap.designs.tasks import Between, gram_and_sums, shifted, weigh
 
 
 class InterceptDesign(Composed, counts=True):
@@ -150,12 +150,20 @@ class InterceptDesign(Composed, counts=True):
         ours = self.scale if (at == self.shape[1] - 1).any() else 0.0
         return self.base.columns(at, ours, known)
 
+    def knows_gram(self, weights: Array) -> bool:
+        """The base's, and the sums that border it."""
+        return self.base.knows_gram(weights)
+
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""
         d = self.base.shape[1]
         out = np.empty((d + 1, d + 1))
-        out[:d, :d] = self.base.gram(weights)
-        out[d, :] = out[:, d] = self.scale * self.rmatvec(weights)
+        if self.streams and not self.knows_gram(weights):
+            out[:d, :d], sums = self.base.map_rows(gram_and_sums, (weights,))[1]
+            sums = np.append(sums, self.scale * weights.sum())
+        else:
+            out[:d, :d], sums = self.base.gram(weights), self.rmatvec(weights)
+        out[d, :] = out[:, d] = self.scale * sums
         return out
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:

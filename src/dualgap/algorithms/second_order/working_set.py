@@ -104,12 +104,12 @@ class WorkingSet(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first iteration (y0 plays no part)."""
-        x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
+        x, z = _nothing_but_intercept(problem) if x0 is None else (x0, None)
         nothing = np.empty(0)  # what `_at` fills in
         own = WorkingSetState(nothing, nothing, _unpenalised(problem))
         blank = State(
-            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, u=nothing, primal=np.inf,
-            dual=-np.inf, own=own,
+            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=nothing, u=nothing,
+            primal=np.inf, dual=-np.inf, own=own,
         )  # fmt: skip
         if problem.loss.gamma is None:
             blank = replace(blank, own=replace(own, floor=first_share(problem, FLOOR, x0)))
@@ -158,10 +158,10 @@ def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
     spent = 1.0 if own.full_gram is not None else 1.5
     own = replace(own, coordinates=at, full_gram=H)
     after = replace(s, t=s.t + 1, passes=s.passes + spent, own=own)
-    return _if_lower(problem, after, x, problem.predict(x))
+    return _if_lower(problem, after, x, None)
 
 
-def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
+def _if_lower(problem: Problem, after: State, x: Array, z: Array | None) -> State:
     """The state at x, unless both P and the gap are higher there: nothing is left but rounding."""
     new = _at(problem, after, x, z)
     lower = new.primal <= after.primal * (1.0 + 4.0 * EPS)
@@ -186,22 +186,31 @@ def _over(problem: Problem, u: Array) -> float:
     return float(np.max(np.abs(u[both]) / g.l1[both], initial=1.0))
 
 
-def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
-    """x = 0, with the best intercept where it is the mean of b or starts matter; and z."""
+def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array | None]:
+    """x = 0, with the best intercept where it is the mean of b or starts matter; z if known."""
     x, z = problem.zeros(), problem.predict_zero()
     if problem.loss.gamma is None and problem.fit_intercept:
         x = first_x(problem)
-        return x, problem.predict(x)
+        return x, None
     if not (problem.free_intercept_only and problem.loss.is_quadratic):
         return x, z
     mean = problem.mean(problem.b - z)
     return problem.joined(x[:-1], mean), z + mean
 
 
-def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
-    """The state at x: P, the gradient and a dual point."""
+def _evaluated(problem: Problem, x: Array, z: Array | None) -> tuple[Array, float, Array, Array]:
+    """z, the mean loss, its slope y = phi'(z), and A'Qy; z = A x + offset if it is not known."""
+    if z is None and problem.design.streams:
+        z, y, u = problem.slope_at(x)
+        return z, problem.mean_loss(z, y), y, u
+    z = problem.predict(x) if z is None else z
     phi, y = problem.mean_loss_grad(z)
-    u = problem.adjoint(y)
+    return z, phi, y, problem.adjoint(y)
+
+
+def _at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
+    """The state at x: P, the gradient and a dual point; z is looked for if it is not known."""
+    z, phi, y, u = _evaluated(problem, x, z)
     primal = phi + problem.regularizer.value(x)
     own = replace(s.own, slope=y, gradient=u)
     cost = 0.0
