@@ -16,6 +16,7 @@ from dualgap.designs import tasks
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns
 from dualgap.designs.executors import RowArrays, RowTask
+from dualgap.designs.ledger import NORMS, products
 from dualgap.limits import check
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def matvec(design: Design, x: Array) -> Array:
     """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "matvec")
+    design.ledger.passes += products(x)
     return read(design, tasks.product, (), x)[0][0]
 
 
@@ -70,6 +72,7 @@ def rmatvec(design: Design, r: Array) -> Array:
     """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
+    design.ledger.passes += products(r)
     known = surveyed(design, r)
     if known is not None:
         return known[0] * known[1].means
@@ -109,8 +112,15 @@ def _by_columns(design: Design) -> bool:
     return not design.offers("blocks") and design.shape[1] <= design.shape[0]
 
 
+def _enter(design: Design, passes: float) -> None:
+    """Passes of what is made from blocks; products count themselves."""
+    if design.offers("blocks"):
+        design.ledger.passes += passes
+
+
 def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
     """As a task, or from columns or blocks."""
+    _enter(design, NORMS)
     if by_tasks(design):
         (z,), (u,) = read(design, tasks.absolute_products, (r,), x)
         return z, u
@@ -130,6 +140,7 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
     """As a task, or from columns or blocks."""
+    _enter(design, NORMS)
     if by_tasks(design):
         if weights is None and design.survey is not None:
             return design.survey.taken(design).rows.copy()
@@ -148,6 +159,7 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
     """As a task, or from columns or blocks."""
+    _enter(design, NORMS)
     if by_tasks(design):
         known = surveyed(design, weights)
         if known is not None:
@@ -165,6 +177,7 @@ def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
 
 def column_sizes(design: Design, at: Places, rows: int) -> Array:
     """From blocks."""
+    _enter(design, NORMS)
     sizes = np.zeros(at.size)
     for _, block in design.blocks(rows):
         np.maximum(sizes, np.abs(block[:, at]).max(axis=0), out=sizes)
@@ -211,6 +224,7 @@ def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
 
 def gram(design: Design, weights: Array) -> Array:
     """As a task, or over blocks, in order."""
+    _enter(design, design.shape[1])
     if by_tasks(design):
         known = surveyed(design, weights)
         if known is not None and known[1].gram is not None:
@@ -229,6 +243,7 @@ def gram(design: Design, weights: Array) -> Array:
 def outer(design: Design, weights: Array) -> Array:
     """The matrix A diag(w) A', made from pairs of blocks."""
     n, root = design.shape[0], np.sqrt(weights)
+    _enter(design, n)
     out = np.empty((n, n))
     rows = max(256, n // 8)
     for at, block in design.blocks(rows):

@@ -26,7 +26,7 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import SERIAL, Executor, RowArrays, RowTask, Task
-from dualgap.designs.ledger import Ledger
+from dualgap.designs.ledger import Ledger, products
 from dualgap.designs.protocols import Rows
 from dualgap.designs.survey import Survey
 from dualgap.designs.tasks import Between, there_and_back, weigh, weigh_shifted
@@ -233,6 +233,8 @@ class Design(ABC):
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
         """`tasks.there_and_back`, as any other task."""
+        if self.reads_once:  # else the whole is one chunk, whose products count themselves
+            self.ledger.passes += 2.0 * products(x)
         return default.read(self, there_and_back, rows, x, between, *args)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from dualgap.designs.columns import Columns
 from dualgap.designs.composed import Composed
 from dualgap.designs.contract import Design
 from dualgap.designs.executors import RowArrays
+from dualgap.designs.ledger import PRODUCT
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
 from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, gram_and_sums, shifted, weigh
@@ -160,6 +161,7 @@ class InterceptDesign(Composed, counts=True):
         out = np.empty((d + 1, d + 1))
         if self.streams and not self.knows_gram(weights):
             out[:d, :d], sums = self.base.map_rows(gram_and_sums, (weights,))[1]
+            self.ledger.passes += d + PRODUCT
             sums = np.append(sums, self.scale * weights.sum())
         else:
             out[:d, :d], sums = self.base.gram(weights), self.rmatvec(weights)
