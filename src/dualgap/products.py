@@ -113,11 +113,12 @@ class OneReading(Plain):
     y : array or None
         What A'Qy will be asked of, if that is known; None for phi'(A x). Any other y may be asked
         about, too, and costs a reading.
+    u : array, optional
+        A'Qy, if it is known.
     """
 
-    def __init__(self, y: Array | None) -> None:
-        self.y = y
-        self.u: Array | None = None
+    def __init__(self, y: Array | None, u: Array | None = None) -> None:
+        self.y, self.u = y, u
 
     def _z(self, problem: Problem, x: Array) -> Array:
         if self.y is None:

@@ -208,17 +208,22 @@ def chunks(design: Design, part: int, made: Callable[[Array], Design]) -> Iterat
             at = following
 
 
-def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
-    """As a task, or from blocks."""
+def columns(
+    design: Design, at: Places, constant: float, known: Columns | None, rows: int
+) -> Columns:
+    """As a task, or from blocks; what is known is copied, and read no more."""
     n, d = design.shape
-    T = np.empty((at.size, n))
-    ours = np.flatnonzero(at < d)
+    T, wanted = np.empty((at.size, n)), np.flatnonzero(at < d)
     T[at == d] = constant
-    if by_tasks(design):
-        T[ours] = read(design, tasks.some_columns, (), at[ours])[0][0].T
-    else:
+    if isinstance(known, DenseColumns):
+        _, here, there = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
+        T[here] = known.T[there]
+        wanted = np.setdiff1d(wanted, here, assume_unique=True)
+    if wanted.size and by_tasks(design):
+        T[wanted] = read(design, tasks.some_columns, (), at[wanted])[0][0].T
+    elif wanted.size:
         for some, block in design.blocks(rows):
-            T[ours, some] = block[:, at[ours]].T
+            T[wanted, some] = block[:, at[wanted]].T
     return DenseColumns(at, T).of(design.ledger, n, n * d)
 
 

@@ -309,7 +309,7 @@ class Design(ABC):
         known : Columns, optional
             Columns gathered before: what they hold need not be read again.
         """
-        return default.columns(self, at, constant, block_rows(self.shape[1]))
+        return default.columns(self, at, constant, known, block_rows(self.shape[1]))
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, d x d, weights >= 0, accumulated over blocks in a fixed order."""

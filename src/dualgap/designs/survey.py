@@ -79,10 +79,13 @@ class Survey:
         return tuple(made), tuple(sums)
 
     def times(self, weights: Array) -> float | None:
-        """The power of 2 by which weights are w, if they are: sums with them round to the same."""
+        """The power of 4 by which weights are w, if they are: sums with them round to the same.
+
+        So do those with their roots, of which Gram matrices are made.
+        """
         i = int(np.argmax(self.weights))
         times = float(weights[i] / self.weights[i]) if weights.ndim == 1 else 0.0
-        if not (0.0 < times < math.inf and math.frexp(times)[0] == 0.5):
+        if not (0.0 < times < math.inf and math.frexp(math.sqrt(times))[0] == 0.5):
             return None
         return times if np.array_equal(weights, times * self.weights) else None
 

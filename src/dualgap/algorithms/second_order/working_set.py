@@ -36,8 +36,9 @@ from dualgap.algorithms.second_order.bounded import Between
 from dualgap.algorithms.second_order.curvature import first_share, first_x
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
-from dualgap.feasible import make_feasible, repair_free, repair_is_free
+from dualgap.feasible import asked_about, make_feasible, repair_free, repair_is_free
 from dualgap.problem import Problem
+from dualgap.products import PLAIN, OneReading, Products
 from dualgap.state import State, replace
 
 FLOOR = 1e-3
@@ -198,26 +199,38 @@ def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array | None]:
     return problem.joined(x[:-1], mean), z + mean
 
 
-def _evaluated(problem: Problem, x: Array, z: Array | None) -> tuple[Array, float, Array, Array]:
-    """z, the mean loss, its slope y = phi'(z), and A'Qy; z = A x + offset if it is not known."""
+def _evaluated(
+    problem: Problem, x: Array, z: Array | None
+) -> tuple[Array, float, Array, Array, Products]:
+    """z, the mean loss, its slope y = phi'(z), A'Qy, and how to make y feasible.
+
+    z = A x + offset is found if it is not known. Of data that stream A'Qy' comes with A'Qy, for the
+    y' that is next to be asked about.
+    """
     if z is None and problem.design.streams:
         z, y, u = problem.slope_at(x)
-        return z, problem.mean_loss(z, y), y, u
+        return z, problem.mean_loss(z, y), y, u, PLAIN
     z = problem.predict(x) if z is None else z
     phi, y = problem.mean_loss_grad(z)
-    return z, phi, y, problem.adjoint(y)
+    guess = None
+    if problem.design.streams and y.ndim == 1 and not repair_is_free(problem):
+        guess = asked_about(problem, y)
+    if guess is None:
+        return z, phi, y, problem.adjoint(y), PLAIN
+    u, other = problem.adjoint(np.column_stack((y, guess))).T
+    return z, phi, y, u, OneReading(guess, other)
 
 
 def _at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
     """The state at x: P, the gradient and a dual point; z is looked for if it is not known."""
-    z, phi, y, u = _evaluated(problem, x, z)
+    z, phi, y, u, products = _evaluated(problem, x, z)
     primal = phi + problem.regularizer.value(x)
     own = replace(s.own, slope=y, gradient=u)
     cost = 0.0
     if repair_is_free(problem):
         y, u, dual = _best_scale(problem, z, y, u, phi)
     else:  # an intercept, or more that nothing penalises: y has to be moved first
-        point = make_feasible(problem, z, y)
+        point = make_feasible(problem, z, y, products)
         cost, dual = 1.0, -np.inf
         if point is not None:
             y, u, dual = _best_scale(problem, z, point.y, point.u, None)
