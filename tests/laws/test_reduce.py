@@ -181,7 +181,8 @@ def test_the_tasks_of_the_package(make, cuts):
     (lengths,), (squares, means) = design.map_rows(tasks.survey, (W,), False, None)
     near(lengths, np.square(M).sum(axis=1))
     near(design.map_rows(tasks.gram, (W,))[1][0], G)
-    found, means = design.map_rows(tasks.gram_and_sums, (W,))[1]
+    (z,), (found, means) = design.map_rows(tasks.gram_beside, (W,), tasks.product, x)
+    near(z, M @ x)
     near(found, G)
     near(means, W @ M)
     assert design.reduce(tasks.count_not_finite) == (0,)
@@ -257,7 +258,7 @@ CALLS = {
     "survey": (tasks.survey, (W,), (True, tasks.product, X)),
     "apart": (tasks.there_and_back, (W,), (X, tasks.apart)),
     "gram": (tasks.gram, (W,), ()),
-    "gram_and_sums": (tasks.gram_and_sums, (W,), ()),
+    "gram_beside": (tasks.gram_beside, (W,), (tasks.product, X)),
     "gram_of_columns": (tasks.gram_of_columns, (W,), (np.array([0, 2, 5]),)),
     "count_not_finite": (tasks.count_not_finite, None, ()),
     "line_1": (

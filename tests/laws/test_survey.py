@@ -236,3 +236,67 @@ def test_the_gradients_of_p_and_of_the_dual_point_are_one_reading():
     np.testing.assert_allclose(result.x, stored.x, atol=1e-6)
     times_the_set_has_grown = 3
     assert len(files) == 1 + times_the_set_has_grown + result.state.t + 1  # and the certificate
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_gram_matrix_that_is_wanted_comes_with_the_next_reading(intercept):
+    plain, base = Blocks(A), Blocks(A).surveyed(Q, gram=False)
+    design = base
+    if intercept:
+        plain, design = (InterceptDesign(one, Q) for one in (plain, base))
+    design.row_norms_sq()  # the survey
+    other = np.abs(B)
+    design.gram_comes(other)
+    assert not design.knows_gram(other)
+    u = design.rmatvec(B)
+    assert design.knows_gram(other)
+    np.testing.assert_array_equal(design.gram(other), plain.gram(other))
+    np.testing.assert_array_equal(u, plain.rmatvec(B))
+    assert taken(design) == 2.0
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_one_that_is_asked_for_at_once_is_one_reading(intercept):
+    base = Blocks(A).surveyed(Q, gram=False)
+    design = InterceptDesign(base, Q) if intercept else base
+    design.row_norms_sq()  # the survey
+    for weights in (np.abs(B), 2.0 * Q):
+        before = taken(design)
+        design.gram_comes(weights)
+        design.gram(weights)
+        assert taken(design) - before == pytest.approx(1.0)
+        assert base.survey.wanted is None
+    before = taken(design)
+    design.rmatvec(B)
+    assert taken(design) - before == pytest.approx(1.0)
+
+
+# ---- passes, in the ledger ----
+
+
+def test_the_ledger_keeps_the_passes_of_verbs_however_they_are_done():
+    """Law: a verb that answers with others in one reading counts the same; norms, while unknown."""
+    for surveyed in (False, True):
+        norms = 0.0 if surveyed else 1.0
+        design = Blocks(A).surveyed(Q, gram=True) if surveyed else Blocks(A)
+        for passes, verb in (
+            (0.5, lambda one: one.matvec(X)),
+            (1.5, lambda one: one.rmatvec(np.ones((N, 3)))),
+            (norms, lambda one: one.row_norms_sq()),
+            (norms, lambda one: one.column_norms_sq(Q)),
+            (0.5, lambda one: one.rmatvec(Q)),
+            (D, lambda one: one.gram(Q)),
+            (1.0, lambda one: tasks.product_pair(one, (Q,), X, tasks.weigh)),
+        ):
+            before = design.ledger.passes
+            verb(design)
+            assert design.ledger.passes - before == passes
+
+
+def test_the_set_up_is_what_the_ledger_says():
+    """The first gradient, half a pass; and A'QA, as many passes as it has columns, for a bound."""
+    for data in (A, Blocks(A)):
+        newton = Problem(data, SIGNS, loss="logistic", l2=0.1).solve(algorithm="newton")
+        assert newton.setup.passes == 0.5
+        steps = Problem(data, SIGNS, loss="logistic", l2=0.1).solve(algorithm="adf-bpd")
+        assert steps.setup.passes == D + 0.5

@@ -46,18 +46,15 @@ def by_tasks(design: Design) -> bool:
 def read(
     design: Design, task: RowTask[Any], rows: RowArrays, *args: Any
 ) -> tuple[RowArrays, tuple[Any, ...]]:
-    """`Design.map_rows` for tasks that return plain tuples; the first takes the survey along."""
-    if design.survey is None or design.survey.found is not None:
+    """`Design.map_rows` for tasks that return plain tuples; it takes along what is wanted."""
+    if design.survey is None:
         return design.executor.map_rows(design, task, rows, args)
-    return design.survey.beside(design, task, rows, args)
+    return design.survey.read(design, task, rows, args)
 
 
-def surveyed(design: Design, weights: Array) -> tuple[float, Found] | None:
-    """What the survey has found, and what to multiply sums with, if weights are those of it."""
-    times = None if design.survey is None else design.survey.times(weights)
-    if design.survey is None or times is None:
-        return None
-    return times, design.survey.taken(design)
+def known_sums(design: Design, weights: Array) -> Found | None:
+    """What is known of sums over the rows with these weights."""
+    return None if design.survey is None else design.survey.sums(design, weights)
 
 
 def matvec(design: Design, x: Array) -> Array:
@@ -73,10 +70,8 @@ def rmatvec(design: Design, r: Array) -> Array:
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
     design.ledger.passes += products(r)
-    known = surveyed(design, r)
-    if known is not None:
-        return known[0] * known[1].means
-    return np.asarray(read(design, tasks.adjoint, (r,))[1][0])
+    known = known_sums(design, r)
+    return np.asarray(read(design, tasks.adjoint, (r,))[1][0]) if known is None else known.means
 
 
 def blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
@@ -140,10 +135,12 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
     """As a task, or from columns or blocks."""
-    _enter(design, NORMS)
+    survey = design.survey if weights is None else None
+    if survey is None or survey.found is None:
+        _enter(design, NORMS)
+    if survey is not None:
+        return survey.row_squares(design)
     if by_tasks(design):
-        if weights is None and design.survey is not None:
-            return design.survey.taken(design).rows.copy()
         return read(design, tasks.row_squares, (), weights)[0][0]
     out = np.zeros(design.shape[0])
     if _by_columns(design):
@@ -159,11 +156,13 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
     """As a task, or from columns or blocks."""
-    _enter(design, NORMS)
+    is_first = design.survey is None or design.survey.found is None
+    known = known_sums(design, weights)
+    if known is None or known.columns is None or is_first:
+        _enter(design, NORMS)
+    if known is not None and known.columns is not None:
+        return known.columns
     if by_tasks(design):
-        known = surveyed(design, weights)
-        if known is not None:
-            return known[0] * known[1].columns
         return np.asarray(read(design, tasks.column_squares, (weights,))[1][0])
     out = np.zeros(design.shape[1])
     if _by_columns(design):
@@ -231,9 +230,11 @@ def gram(design: Design, weights: Array) -> Array:
     """As a task, or over blocks, in order."""
     _enter(design, design.shape[1])
     if by_tasks(design):
-        known = surveyed(design, weights)
-        if known is not None and known[1].gram is not None:
-            return known[0] * known[1].gram
+        known = known_sums(design, weights)
+        if known is not None and known.gram is not None:
+            return known.gram
+        if design.survey is not None and design.survey.is_wanted(weights):
+            design.survey.wanted = None  # this is it
         return np.asarray(read(design, tasks.gram, (weights,))[1][0])
     d = design.shape[1]
     total = np.zeros((d, d))

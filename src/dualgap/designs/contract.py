@@ -152,6 +152,7 @@ class Design(ABC):
         ----------
         weights : array of shape (n,)
             Weights >= 0 of the rows, for which norms, means and the Gram matrix are known then.
+            They are not written to.
         gram : bool
             Whether the Gram matrix is wanted.
         """
@@ -164,6 +165,11 @@ class Design(ABC):
     def knows_gram(self, weights: Array) -> bool:
         """Whether `gram` takes no reading beyond the survey."""
         return self.survey is not None and self.survey.knows_gram(weights)
+
+    def gram_comes(self, weights: Array) -> None:
+        """Say that `gram` will be asked for, which may then come with whatever is read next."""
+        if self.survey is not None and not self.survey.knows_gram(weights):
+            self.survey.wanted = weights
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The chunks of a partition, in order, each of which is one reading of its rows."""

@@ -19,10 +19,9 @@ from dualgap.designs.columns import Columns
 from dualgap.designs.composed import Composed
 from dualgap.designs.contract import Design
 from dualgap.designs.executors import RowArrays
-from dualgap.designs.ledger import PRODUCT
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
 from dualgap.designs.protocols import Rows
-from dualgap.designs.tasks import Between, gram_and_sums, shifted, weigh
+from dualgap.designs.tasks import Between, shifted, weigh
 
 
 class InterceptDesign(Composed, counts=True):
@@ -155,17 +154,17 @@ class InterceptDesign(Composed, counts=True):
         """The base's, and the sums that border it."""
         return self.base.knows_gram(weights)
 
+    def gram_comes(self, weights: Array) -> None:
+        """The base's, and the sums that border it."""
+        self.base.gram_comes(weights)
+
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""
         d = self.base.shape[1]
         out = np.empty((d + 1, d + 1))
-        if self.streams and not self.knows_gram(weights):
-            out[:d, :d], sums = self.base.map_rows(gram_and_sums, (weights,))[1]
-            self.ledger.passes += d + PRODUCT
-            sums = np.append(sums, self.scale * weights.sum())
-        else:
-            out[:d, :d], sums = self.base.gram(weights), self.rmatvec(weights)
-        out[d, :] = out[:, d] = self.scale * sums
+        self.base.gram_comes(weights)  # with the sums that border it
+        out[d, :] = out[:, d] = self.scale * self.rmatvec(weights)
+        out[:d, :d] = self.base.gram(weights)
         return out
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:

@@ -1,8 +1,9 @@
-"""What is asked of all data, found out beside the first reading of those that have only blocks.
+"""What is asked of all data, found out beside another reading of those that have only blocks.
 
 Norms of rows and columns, column means and, of few columns, the Gram matrix are wanted one after
 the other by whoever comes first, each a reading of its own. Where a reading costs more than a call
-they are sums beside whatever the data are first read for, and known from then on.
+they are sums beside whatever the data are first read for, and known from then on. So is the Gram
+matrix of other weights, if its being wanted is known before: it comes with the next reading.
 """
 
 from __future__ import annotations
@@ -21,16 +22,21 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """What a survey has found out, for its weights w."""
+    """Sums over the rows with weights w."""
 
-    rows: Array
-    """|a_i|^2."""
-    columns: Array
-    """sum_i w_i a_ij^2."""
     means: Array
     """A'w."""
+    columns: Array | None
+    """sum_i w_i a_ij^2, if they were wanted."""
     gram: Array | None
     """A' diag(w) A, if it was wanted."""
+
+    def times(self, factor: float) -> Found:
+        """The same with weights of so many times w, in arrays of their own."""
+        columns = None if self.columns is None else factor * self.columns
+        return Found(
+            factor * self.means, columns, None if self.gram is None else factor * self.gram
+        )
 
 
 class Survey:
@@ -46,19 +52,45 @@ class Survey:
 
     def __init__(self, weights: Array, gram: bool) -> None:
         self.weights, self.with_gram = weights, gram
+        self.lengths: Array | None = None
+        """|a_i|^2, once the survey was taken."""
         self.found: Found | None = None
+        self.wanted: Array | None = None
+        """Other weights, whose Gram matrix the next reading takes along;"""
+        self.recalled: tuple[Array, Found] | None = None
+        """and those for which the last one has."""
 
-    def taken(self, design: Design) -> Found:
-        """What it has found; the data are read for it if they were not yet."""
-        if self.found is None:
-            self.beside(design, None, (), ())
-        assert self.found is not None
-        return self.found
+    def row_squares(self, design: Design) -> Array:
+        """|a_i|^2; the data are read if they were not yet."""
+        self._take(design)
+        assert self.lengths is not None
+        return self.lengths.copy()
 
-    def beside(
+    def sums(self, design: Design, weights: Array) -> Found | None:
+        """What it knows of these weights; None if it is of others."""
+        times = self._times(weights)
+        if times is not None:
+            self._take(design)
+            assert self.found is not None
+            return self.found.times(times)
+        if self.recalled is not None and np.array_equal(weights, self.recalled[0]):
+            return self.recalled[1].times(1.0)
+        return None
+
+    def knows_gram(self, weights: Array) -> bool:
+        """Whether A' diag(weights) A is part of it."""
+        if self.recalled is not None and np.array_equal(weights, self.recalled[0]):
+            return True
+        return self.with_gram and self._times(weights) is not None
+
+    def is_wanted(self, weights: Array) -> bool:
+        """Whether the next reading would find A' diag(weights) A."""
+        return self.wanted is not None and np.array_equal(weights, self.wanted)
+
+    def read(
         self, design: Design, task: RowTask[Any] | None, rows: RowArrays, args: tuple[Any, ...]
     ) -> tuple[RowArrays, tuple[Any, ...]]:
-        """Carry out ``task`` with these rows, as `map_rows` does, and survey in the same reading.
+        """Carry out ``task`` as `map_rows` does, and find what is wanted in the same reading.
 
         Parameters
         ----------
@@ -68,17 +100,35 @@ class Survey:
         rows : tuple of array
         args : tuple
         """
+        if self.found is None:
+            return self._first(design, task, rows, args)
+        if self.wanted is None:
+            assert task is not None
+            return design.executor.map_rows(design, task, rows, args)
+        weights, self.wanted = self.wanted, None
+        made, (gram, means, *sums) = design.map_rows(
+            tasks.gram_beside, (weights, *rows), task, *args
+        )
+        self.recalled = weights, Found(means, None, gram)
+        return made, tuple(sums)
+
+    def _take(self, design: Design) -> None:
+        if self.found is None:
+            self._first(design, None, (), ())
+
+    def _first(
+        self, design: Design, task: RowTask[Any] | None, rows: RowArrays, args: tuple[Any, ...]
+    ) -> tuple[RowArrays, tuple[Any, ...]]:
         (lengths, *made), (columns, means, *sums) = design.map_rows(
             tasks.survey, (self.weights, *rows), self.with_gram, task, *args
         )
-        gram = sums.pop(0) if self.with_gram else None
-        self.found = Found(lengths, columns, means, gram)
         if not np.isfinite(columns).all():
-            self.found = None
             raise not_finite(design, columns)
+        gram = sums.pop(0) if self.with_gram else None
+        self.lengths, self.found = lengths, Found(means, columns, gram)
         return tuple(made), tuple(sums)
 
-    def times(self, weights: Array) -> float | None:
+    def _times(self, weights: Array) -> float | None:
         """The power of 4 by which weights are w, if they are: sums with them round to the same.
 
         So do those with their roots, of which Gram matrices are made.
@@ -88,10 +138,6 @@ class Survey:
         if not (0.0 < times < math.inf and math.frexp(math.sqrt(times))[0] == 0.5):
             return None
         return times if np.array_equal(weights, times * self.weights) else None
-
-    def knows_gram(self, weights: Array) -> bool:
-        """Whether A' diag(weights) A is part of it."""
-        return self.with_gram and self.times(weights) is not None
 
 
 def not_finite(design: Design, squares: Array) -> ValueError:

@@ -33,7 +33,7 @@ __all__ = [
     "column_squares",
     "count_not_finite",
     "gram",
-    "gram_and_sums",
+    "gram_beside",
     "gram_of_columns",
     "product",
     "row_squares",
@@ -158,9 +158,15 @@ def gram(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
     return (), (chunk.gram(rows[0]),)
 
 
-def gram_and_sums(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array, Array]]:
-    """A' diag(w) A and A'w, which border it where there is a constant column: for `map_rows`."""
-    return (), (chunk.gram(rows[0]), chunk.rmatvec(rows[0]))
+def gram_beside(
+    chunk: Chunk, rows: tuple[Array, ...], task: Callable[..., Any], *args: Any
+) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+    """A' diag(w) A and A'w, which border it beside a constant column, and what ``task`` makes.
+
+    For `map_rows`. Rows (w, ...), of which the task gets all but the first.
+    """
+    made, sums = task(chunk, rows[1:], *args)
+    return made, (chunk.gram(rows[0]), chunk.rmatvec(rows[0]), *sums)
 
 
 def gram_of_columns(chunk: Chunk, rows: tuple[Array], at: Places) -> tuple[tuple[()], tuple[Array]]:

@@ -45,6 +45,7 @@ from dualgap.algorithms.second_order.curvature import (
     curvature,
     first_share,
     is_smooth,
+    least_curvature,
     mean_curvature,
     next_damping,
 )
@@ -181,9 +182,13 @@ def _move(problem: Problem, s: State, system: System) -> State:
     d, Ad = system.d, system.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
     x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
-    u, hess = system.adjoint(slope), curvature(problem, z, slope)
+    hess = curvature(problem, z, slope)
     level = mean_curvature(problem, hess)
     damping = next_damping(problem, system.damping, system.gain, t, s.primal - primal, level)
+    if problem.design.streams and system.is_followed_by_factor(primal):
+        least = least_curvature(problem, damping, z, slope)
+        problem.design.gram_comes(problem.q * (hess + least))
+    u = system.adjoint(slope)
     new = replace(
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, y=slope, u=u, primal=primal,
         own=replace(

@@ -319,6 +319,12 @@ class System:
         self.passes += 1.0
         return True
 
+    def is_followed_by_factor(self, primal: float) -> bool:
+        """Whether the next system, from a point with this P, will form its Gram matrix at once."""
+        if self.problem.loss.is_vector or not factorised.by_columns(self.problem.design):
+            return False
+        return self._price <= AT_ONCE and not self.gain <= NEAR * primal
+
     def _is_near(self) -> bool:
         """Whether H has hardly changed since the last system."""
         gain = self.own.last_gain
