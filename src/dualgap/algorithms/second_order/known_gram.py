@@ -1,7 +1,8 @@
 """One step of `working_set` where H = A'QA of all coordinates is known.
 
-The squared loss, and small sparse data: H costs less there than finding a way round it. P is a
-quadratic in H, so set follows set with no product with A between them,
+The squared loss, and small sparse data, or few columns that stream, of which H has come with the
+first reading: H costs less there than finding a way round it. P is a quadratic in H, so set follows
+set with no product with A between them,
 
     u <- u + H (x_new - x)
 
@@ -42,7 +43,7 @@ SETS = 10
 
 
 def is_cheap(problem: Problem) -> bool:
-    """Whether H costs next to nothing, and will not change."""
+    """Whether H costs next to nothing, or is known, and will not change."""
     design = problem.design
     if not problem.regularizer.has_strengths:
         return False
@@ -54,7 +55,7 @@ def is_cheap(problem: Problem) -> bool:
 
 
 def known_gram(problem: Problem, x: Array, u: Array) -> Array | None:
-    """H in the lower triangle, if it is cheap and many coordinates want to move."""
+    """H in the lower triangle, if it is known, or cheap and many coordinates want to move."""
     if not is_cheap(problem):
         return None
     if problem.design.is_sparse and np.count_nonzero(gains(problem, x, u)) <= MANY:

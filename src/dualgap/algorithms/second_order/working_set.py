@@ -12,7 +12,8 @@ Squared loss: the model is P itself and H never changes, it only grows with S. O
 kept until a step with it gains too little. H is formed where that costs less than the sweeps it
 saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
 factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
-H of all coordinates is formed at once, and a step goes through many S (`known_gram`).
+H of all coordinates is formed at once, and of few columns that stream it is known: a step goes
+through many S (`known_gram`).
 
 Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
 squared, where these are asked for); of CSR data a CSC copy is made. H is part of the state: it has
@@ -62,8 +63,8 @@ class WorkingSetState:
     full_gram: Array | None = None
     """The matrix A'QA of all coordinates, in its lower triangle.
 
-    It is formed in the first step if the loss is squared and the data are small and sparse; None
-    means that every step works on a set of its own.
+    It is formed in the first step if the loss is squared and the data are small and sparse, or have
+    few columns and stream; None means that every step works on a set of its own.
     """
     model: Model | None = None
     """The Gram matrix of the last working set; None if there is none that may be used again."""
@@ -156,7 +157,8 @@ def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
     """P minimised with H = A'QA; z is a product with A, and H another when it is new."""
     own: WorkingSetState = s.own
     x, at = minimise(problem, H, s.x, own.gradient, own.coordinates)
-    spent = 1.0 if own.full_gram is not None else 1.5
+    is_new = own.full_gram is None and not problem.design.knows_gram(problem.q)
+    spent = 1.5 if is_new else 1.0
     own = replace(own, coordinates=at, full_gram=H)
     after = replace(s, t=s.t + 1, passes=s.passes + spent, own=own)
     return _if_lower(problem, after, x, None)
