@@ -61,8 +61,7 @@ class Beginning:
         self.chosen: Algorithm = FIRST
         self.conditioner: Preconditioner | None = None
         self.notes: list[str] = []
-        self.inner, self._before = self.problem, self.problem.constants.passes
-        self._before_inner: float | None = None
+        self.inner, self._before = self.problem, self.problem.base.ledger.passes
         if isinstance(self.state, State) and not self.state.begun:
             self.x, self.state = self.state.x, None
         if not self.problem.regularizer.has_strengths and self.state is None:
@@ -137,19 +136,14 @@ class Beginning:
         self.chosen, self.conditioner = chosen, conditioner
 
     def _in(self, change: Change | None) -> Problem:
-        """The problem in these variables, of whose passes those made here are counted."""
+        """The problem in these variables."""
         self.inner = self.problem if change is None else change.inner(self.problem)
-        if self._before_inner is None and self.inner.constants is not self.problem.constants:
-            self._before_inner = self.inner.constants.passes
         return self.inner
 
     @property
     def passes(self) -> float:
-        """Over the data, so far."""
-        spent = self.problem.constants.passes - self._before
-        if self.inner.constants is not self.problem.constants:
-            spent += self.inner.constants.passes - (self._before_inner or 0.0)
-        return spent
+        """What has been done with the data so far, by their ledger."""
+        return self.problem.base.ledger.passes - self._before
 
     def give_up(self) -> None:
         """The state of an earlier run as it was; without one, where this one would have begun."""

@@ -22,12 +22,12 @@ from dualgap._arrays import dot
 from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.constants import GRAM_LIMIT
-from dualgap.feasible import DualPoint, make_feasible
+from dualgap.feasible import DualPoint, asked_about, make_feasible
 from dualgap.loss_errors import cancelled, moved, noise, steepest
 from dualgap.losses.multinomial import own
 from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, PRECISE, Predicted, Products, may_be_precise
+from dualgap.products import PLAIN, PRECISE, OneReading, Predicted, Products, may_be_precise
 
 Kind = Literal[
     "gap",
@@ -135,6 +135,9 @@ def _is_clouded(problem: Problem, certificate: Certificate) -> bool:
 def _certified(
     problem: Problem, x: Array, y: Array | None, products: Products
 ) -> tuple[Certificate, Array, Array]:
+    if products is PLAIN and problem.design.streams:
+        guess = None if y is None else asked_about(problem, y)
+        products = products if guess is None and y is not None else OneReading(guess)
     at = products.predict(problem, x)
     if y is None:
         y = problem.loss.grad(at.z, problem.b)

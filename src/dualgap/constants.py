@@ -21,6 +21,7 @@ from dualgap._types import Array, Places
 from dualgap.designs import Columns, Design, InterceptDesign
 from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
+from dualgap.designs.survey import not_finite
 from dualgap.limits import check
 
 Side = Literal["exact", "upper", "lower", "estimate"]
@@ -64,8 +65,6 @@ class Constants:
     def __init__(self, design: Design, q: Array) -> None:
         self.design = design
         self.q = q
-        self.passes = 0.0
-        """Passes over the data that the constants computed so far have cost."""
         self.samplers: dict[Any, Any] = {}
         self.gathered: Columns | None = None
         """The columns that were asked for last, by any of the problems that share these data."""
@@ -104,30 +103,22 @@ class Constants:
     @cached_property
     def row_norms_sq(self) -> Array:
         """|a_i|^2."""
-        self.passes += 1
         return self.design.row_norms_sq()
 
     @cached_property
     def column_means(self) -> Array:
         """A'q."""
-        self.passes += 1
         return self.design.rmatvec(self.q)
 
     @cached_property
     def column_norms(self) -> Array:
         """sqrt(sum_i q_i a_ij^2); where squares underflow, at most this: the largest |a_ij|."""
-        self.passes += 1
         squares = self.design.column_norms_sq(self.q)
-        if not np.isfinite(squares).all():  # arrays are looked at before; others are not
-            j = int(np.flatnonzero(~np.isfinite(squares))[0])
-            raise ValueError(
-                f"A is not finite, or too large to be squared, in column {j}. Drop or impute "
-                "missing values first."
-            )
+        if not np.isfinite(squares).all():
+            raise not_finite(self.design, squares)
         norms = np.sqrt(squares)
         tiny = np.flatnonzero(squares < UNDERFLOWING)
         if tiny.size and self.design.may_underflow:
-            self.passes += 1
             norms[tiny] = self.design.column_sizes(tiny)
         return norms
 
@@ -139,7 +130,6 @@ class Constants:
     @cached_property
     def narrow(self) -> Narrow | None:
         """`Design.narrowed`, made once."""
-        self.passes += 1
         return self.design.narrowed()
 
     @cached_property
@@ -162,10 +152,8 @@ class Constants:
         """Eigenvalues, ascending, of A' diag(weights) A; min(n, d) of them (the rest are 0)."""
         n, d = self.design.shape
         if d <= n:
-            self.passes += d
             G = self.design.gram(weights)
         else:
-            self.passes += n
             root = np.sqrt(weights)
             G = root[:, None] * self.design.outer(np.ones(d)) * root
         values = scipy.linalg.eigh(G, eigvals_only=True, overwrite_a=True, check_finite=False)
@@ -225,14 +213,13 @@ class Constants:
         return Bound(self._spectrum[0], "exact", "eigenvalues of the Gram matrix")
 
     def weighted_Lam(self, weights: Array) -> tuple[float, int]:
-        """lambda_max(A' diag(weights) A) to about a percent, and the passes, which are not kept."""
+        """lambda_max(A' diag(weights) A) to about a percent, and the passes that it took."""
         cost = self.gram_side
         if cost <= LANCZOS_STEPS:
             found = float(self.gram_eigenvalues(weights)[-1])
         else:
             ritz, cost = self._lanczos(patient=False, weights=weights)
             found = 1.005 * ritz
-        self.passes -= cost
         return found, cost
 
     def _lanczos(self, *, patient: bool, weights: Array | None = None) -> tuple[float, int]:
@@ -255,7 +242,6 @@ class Constants:
         while True:
             check()
             w = self.design.rmatvec(weights * self.design.matvec(v)) / unit - beta * previous
-            self.passes += 1
             alpha = float(v @ w)
             w -= alpha * v
             diagonal.append(alpha)
@@ -277,7 +263,6 @@ class Constants:
             check()
             z, _ = self.design.absolute_product(w, np.zeros(self.design.shape[0]))
             _, new = self.design.absolute_product(np.zeros_like(w), self.q * z)
-            self.passes += 2
             best = min(best, float((new / w).max()))
             if not new.any():
                 break

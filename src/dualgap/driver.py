@@ -197,7 +197,7 @@ class Run:
         """The run in other variables, where the preconditioner asks for them."""
         if self.conditioner is None:
             return None
-        began, before = clock(), self.user.constants.passes
+        began, before = clock(), self.user.base.ledger.passes
         asked = self.conditioner.next_change(self.user, self.problem, self.algorithm, s)
         if asked is None:
             return None
@@ -209,7 +209,7 @@ class Run:
 
         s = replace(self.algorithm.restart(inner, s, move, change.advice()), change=change)
         self.problem = inner
-        spent = self.user.constants.passes - before + self.problem.constants.passes
+        spent = self.user.base.ledger.passes - before
         self.setup = Setup(self.setup.passes + spent, self.setup.seconds + clock() - began)
         return replace(s, incumbent=_better(s))
 

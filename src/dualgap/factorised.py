@@ -222,6 +222,7 @@ def weighted_gram(design: Design, w: Array) -> Array:
     from dualgap.kernels.gram import csr_gram
 
     design.ledger.rows += design.shape[0]
+    design.ledger.passes += design.shape[1]
     G = np.zeros((design.shape[1], design.shape[1]))
     for indptr, some in row_pieces(rows.indptr, w):
         csr_gram(rows.data, rows.indices, indptr, rows.constant, some, G)

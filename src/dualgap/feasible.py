@@ -26,7 +26,7 @@ from dualgap._rounding import UNIT, gamma
 from dualgap._types import Array, Mask
 from dualgap.constants import GRAM_LIMIT
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, Products
+from dualgap.products import PLAIN, Precise, Products
 from dualgap.spans import Span
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual"]
@@ -169,7 +169,7 @@ def make_feasible(
             return None
         y, u, last = projected
         kind = "gap_projected_dual"
-    if u is None or products is not PLAIN:
+    if u is None or isinstance(products, Precise):
         u = products.adjoint(problem, y)
     if length is None:
         length = lengths(problem, y)
@@ -194,6 +194,21 @@ def make_feasible(
     if error is None:
         error = products.adjoint_error(problem, length, u, last.reach)
     return DualPoint(y, u, kind, length, error, extra, last.reach, shift, shrunk)
+
+
+def asked_about(problem: Problem, y: Array) -> Array | None:
+    """The y whose A'Qy `make_feasible` begins with, where that can be told without z."""
+    g = problem.regularizer
+    if g.has_one_sided or (g.has_free and not problem.free_intercept_only):
+        return None
+    counts = None if problem.uniform else per_row(problem.q, y) > 0
+    y = _where(counts, problem.loss.into_domain(y, problem.b))
+    if y.ndim == 2:
+        y = simplex.closed(y, problem.b)
+    if problem.free_intercept_only:
+        quadratic = problem.loss.is_quadratic
+        y = _where(counts, y - problem.mean(y) if quadratic else _balance(problem, y))
+    return y
 
 
 def lengths(problem: Problem, y: Array) -> Array:

@@ -16,6 +16,7 @@ from dualgap._rounding import gamma, sum_error
 from dualgap._types import Array, Mask
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
+from dualgap.designs.tasks import gram_of_columns
 
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
@@ -167,6 +168,11 @@ def certified_inverse_form(
 def _gram(design: Design, weights: Array, columns: Mask) -> Array:
     if columns.all():
         return design.gram(weights)
+    if design.knows_gram(weights):
+        return design.gram(weights)[np.ix_(columns, columns)]
+    if design.streams:
+        some = np.flatnonzero(columns)
+        return np.asarray(design.map_rows(gram_of_columns, (weights,), some)[1][0])
     size = int(columns.sum())
     total = np.zeros((size, size))
     for at, block in design.blocks(block_rows(design.shape[1])):

@@ -19,9 +19,11 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
-from dualgap.constants import Constants
+from dualgap.constants import SMALL_GRAM, Constants
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
+from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
+from dualgap.losses.tasks import loss_slope, slope_beside
 from dualgap.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
@@ -93,6 +95,7 @@ class Problem:
             )
         self.penalty_weights = weights
         self._regularize()
+        self.base = base = base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
         self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
         self.constants = Constants(self.design, self.q)
 
@@ -260,6 +263,36 @@ class Problem:
     def adjoint(self, y: Array) -> Array:
         """u = A'Qy."""
         return self.design.rmatvec(per_row(self.q, y) * y)
+
+    # Each of these is two products with data that have them, and one reading of data that stream.
+
+    def predict_and_adjoint(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """z = A x + offset and u = A'Qy."""
+        if not self.design.streams:
+            return self.predict(x), self.adjoint(y)
+        z, u = product_pair(self.design, (per_row(self.q, y) * y,), x, apart)
+        return z if self.offset is None else z + self.offset, u
+
+    def slope_at(self, x: Array) -> tuple[Array, Array, Array]:
+        """z = A x + offset, y = phi'(z) and u = A'Qy, the gradient of the mean loss."""
+        if not self.design.streams:
+            z = self.predict(x)
+            y = self.loss.grad(z, self.b)
+            return z, y, self.adjoint(y)
+        rows = (self.b, self.q) if self.offset is None else (self.b, self.q, self.offset)
+        (z, y), (u,) = self.design.map_rows(there_and_back, rows, x, loss_slope, self.loss)
+        return z if self.offset is None else z + self.offset, y, u
+
+    def slope_after(self, d: Array, z: Array) -> tuple[Array, Array, Array]:
+        """A d, y = phi'(z + A d) and u = A'Qy, for a step d from a point with predictions z."""
+        if not self.design.streams:
+            Ad = self.design.matvec(d)
+            y = self.loss.grad(z + Ad, self.b)
+            return Ad, y, self.adjoint(y)
+        (Ad, y), (u,) = self.design.map_rows(
+            there_and_back, (self.b, self.q, z), d, slope_beside, self.loss
+        )
+        return Ad, y, u
 
     def columns(self, at: Places) -> Columns:
         """The columns at these places, gathered; the last answer is kept for all who `replace`."""

@@ -71,7 +71,7 @@ class Plain(Products):
 
     def predict(self, problem: Problem, x: Array) -> Predicted:
         """The problem's own."""
-        z = problem.predict(x)
+        z = self._z(problem, x)
         rows = x if problem.size == problem.d else x[:-1]
         terms = int(np.count_nonzero(rows if x.ndim == 1 else rows.any(axis=1)))
         added = 0.0 if problem.offset is None else _norm(problem, _sum_error(problem, z))
@@ -81,6 +81,9 @@ class Plain(Products):
         over_classes = float(size) if x.ndim == 1 else float(np.linalg.norm(size))
         count = min(terms, problem.design.row_terms) + 3
         return Predicted(z, sum_error(count) * over_classes + added)
+
+    def _z(self, problem: Problem, x: Array) -> Array:
+        return problem.predict(x)
 
     def adjoint(self, problem: Problem, y: Array) -> Array:
         """The problem's own."""
@@ -100,6 +103,35 @@ class Plain(Products):
     def imbalance(self, problem: Problem, y: Array) -> float:
         """Both signs were scaled by sums that are right to their rounding."""
         return 2.5 * PAIRWISE * UNIT
+
+
+class OneReading(Plain):
+    """The same for one x and one y of data that stream: both products come from one reading.
+
+    Parameters
+    ----------
+    y : array or None
+        What A'Qy will be asked of, if that is known; None for phi'(A x). Any other y may be asked
+        about, too, and costs a reading.
+    u : array, optional
+        A'Qy, if it is known.
+    """
+
+    def __init__(self, y: Array | None, u: Array | None = None) -> None:
+        self.y, self.u = y, u
+
+    def _z(self, problem: Problem, x: Array) -> Array:
+        if self.y is None:
+            z, self.y, self.u = problem.slope_at(x)
+        else:
+            z, self.u = problem.predict_and_adjoint(x, self.y)
+        return z
+
+    def adjoint(self, problem: Problem, y: Array) -> Array:
+        """The one that came with z, if it is this one."""
+        if self.u is not None and self.y is not None and np.array_equal(y, self.y):
+            return self.u
+        return problem.adjoint(y)
 
 
 class Precise(Products):

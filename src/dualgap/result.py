@@ -13,9 +13,10 @@ from dualgap.trace import Trace
 
 
 class Setup(NamedTuple):
-    """What was spent on constants, factorisations, changes of variables, kernels."""
+    """What was spent on constants, changes of variables, the point to start from, kernels."""
 
     passes: float
+    """Of products, norms and Gram matrices, by the ledger of the data."""
     seconds: float
     kernels: float = 0.0
     """Of these seconds, those in which kernels were compiled (once; they are kept) or loaded."""

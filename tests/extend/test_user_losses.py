@@ -102,7 +102,7 @@ def test_the_others_refuse_before_any_work_and_say_who_serves(name):
         said = str(refused.value)
         offered = {other for other in ALGORITHMS if f"'{other}'" in said} - {algorithm}
         assert offered and offered <= SERVED[name], said
-    assert problem.constants.passes == 0.0
+    assert problem.base.ledger.passes == 0.0
 
 
 def test_the_sentences_say_what_is_missing():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from dualgap.designs.cuts import added_by_tree, added_in_order
 from dualgap.designs.executors import SERIAL, Serial, joined, rows_of, sums_of
 from dualgap.designs.rotated import RotatedDesign, Rotation, reflectors
 from dualgap.losses import as_loss
+from dualgap.losses import tasks as of_losses
 
 N, D = 53, 7
 RNG = np.random.default_rng(11)
@@ -167,28 +169,38 @@ def test_chunks_have_the_verbs_of_designs(make, cuts):
 def test_the_tasks_of_the_package(make, cuts):
     design, M = build(make, cuts)
     x = np.linspace(-1.0, 1.0, M.shape[1])
-    (lengths,), squares = design.map_rows(tasks.norms, (W,))
-    assert isinstance(squares, tasks.Squares)
+    G = M.T @ (W[:, None] * M)
+    (lengths, z), (squares, means, found) = design.map_rows(
+        tasks.survey, (W,), True, tasks.product, x
+    )
     near(lengths, np.square(M).sum(axis=1))
-    near(squares.columns, W @ np.square(M))
-    near(squares.all, float(W @ np.square(M).sum(axis=1)))
-    near(design.map_rows(tasks.gram, (W,))[1][0], M.T @ (W[:, None] * M))
+    near(z, M @ x)
+    near(squares, W @ np.square(M))
+    near(means, W @ M)
+    near(found, G)
+    (lengths,), (squares, means) = design.map_rows(tasks.survey, (W,), False, None)
+    near(lengths, np.square(M).sum(axis=1))
+    near(design.map_rows(tasks.gram, (W,))[1][0], G)
+    (z,), (found, means) = design.map_rows(tasks.gram_beside, (W,), tasks.product, x)
+    near(z, M @ x)
+    near(found, G)
+    near(means, W @ M)
     assert design.reduce(tasks.count_not_finite) == (0,)
     for offset in ((), (0.1 * B,)):
         loss = as_loss("logistic")
         z = M @ x + (offset[0] if offset else 0.0)
-        made, found = design.map_rows(of_algorithms.value_and_gradient, (B, W, *offset), x, loss)
         y = loss.grad(z, B)
-        assert made == ()
-        near(found.value, W @ loss.value(z, B))
-        near(found.gradient, M.T @ (W * y))
-        near(found.value + W @ loss.conj(y, B), found.inner)
-        (_, slope), (u, value) = design.map_rows(
-            tasks.there_and_back, (B, W, *offset), x, of_algorithms.loss_slope, loss
+        (_, slope), (u,) = design.map_rows(
+            tasks.there_and_back, (B, W, *offset), x, of_losses.loss_slope, loss
         )
         near(slope, y)
-        near(u, found.gradient)
-        near(value, found.value)
+        near(u, M.T @ (W * y))
+    (Ad, slope), (u,) = design.map_rows(
+        tasks.there_and_back, (B, W, 0.1 * B), x, of_losses.slope_beside, loss
+    )
+    near(Ad, M @ x)
+    near(slope, loss.grad(0.1 * B + M @ x, B))
+    near(u, M.T @ (W * slope))
 
 
 # ---- bits ----
@@ -243,8 +255,10 @@ CALLS = {
     "row_squares": (tasks.row_squares, (), (X * X,)),
     "column_squares": (tasks.column_squares, (W,), ()),
     "some_columns": (tasks.some_columns, (), (np.array([0, 2, 5]),)),
-    "norms": (tasks.norms, (W,), ()),
+    "survey": (tasks.survey, (W,), (True, tasks.product, X)),
+    "apart": (tasks.there_and_back, (W,), (X, tasks.apart)),
     "gram": (tasks.gram, (W,), ()),
+    "gram_beside": (tasks.gram_beside, (W,), (tasks.product, X)),
     "gram_of_columns": (tasks.gram_of_columns, (W,), (np.array([0, 2, 5]),)),
     "count_not_finite": (tasks.count_not_finite, None, ()),
     "line_1": (
@@ -256,20 +270,18 @@ CALLS = {
     "loss_slope": (
         tasks.there_and_back,
         (B, W),
-        (X, of_algorithms.loss_slope, as_loss("logistic")),
+        (X, of_losses.loss_slope, as_loss("logistic")),
     ),
-    "value_and_gradient": (
-        of_algorithms.value_and_gradient,
-        (B, W),
-        (X, as_loss("logistic")),
+    "slope_beside": (
+        tasks.there_and_back,
+        (B, W, W),
+        (X, of_losses.slope_beside, as_loss("logistic")),
     ),
 }
 
 
 def test_every_task_of_the_package_is_called_here():
-    known = {*tasks.__all__, *of_algorithms.__all__}
-    kinds = {name for name in known if name[0].isupper()}
-    assert known - kinds == set(CALLS)
+    assert {*tasks.__all__, *of_algorithms.__all__, *of_losses.__all__} == set(CALLS)
 
 
 @pytest.mark.parametrize("stored", [*STORED])
@@ -377,9 +389,23 @@ def test_sums_do_not_write_to_what_a_task_returns():
     assert (given == 1.0).all() and (found[0] == 4.0).all() and found[1] == 4
 
 
+class Totals(NamedTuple):
+    """Sums with names."""
+
+    rows: int
+    columns: np.ndarray
+
+
+def totals(chunk):
+    """How many rows, and the sums of the columns."""
+    return Totals(chunk.shape[0], chunk.rmatvec(np.ones(chunk.shape[0])))
+
+
 def test_a_named_tuple_stays_one():
-    squares = as_design(A).arranged(cuts=Cuts((0, 20, N), 6)).map_rows(tasks.norms, (W,))[1]
-    assert type(squares) is tasks.Squares
+    found = as_design(A).arranged(cuts=Cuts((0, 20, N), 6)).reduce(totals)
+    assert type(found) is Totals
+    assert found.rows == N
+    near(found.columns, A.sum(axis=0))
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,16 @@ def first_point(
     """
     loss, b = problem.loss, problem.b
     x = problem.zeros() if x0 is None else x0
-    z = problem.predict(x) if x.any() else problem.predict_zero()
-    if y0 is not None:
-        y, v = y0, loss.conj_grad(y0, b)
+    if y0 is None and x.any():
+        z, y, u = problem.slope_at(x)
+        v = z
     else:
-        v = loss.start(b) if x0 is None else z
-        y = loss.grad(v, b)
-    u = problem.adjoint(y) if y.any() else problem.zeros()
+        if y0 is not None:
+            y, v = y0, loss.conj_grad(y0, b)
+        else:
+            v = loss.start(b) if x0 is None else problem.predict_zero()
+            y = loss.grad(v, b)
+        z, u = _products(problem, x, y)
     s = State(
         algorithm=name, t=0, passes=0.0, x=x, y=y, z=z, u=u, primal=problem.primal(x, z),
         dual=-np.inf,
@@ -54,6 +57,14 @@ def first_point(
     if x0 is not None and y0 is None:  # y = phi'(z)
         conj = conjugate_at(problem, z, y, s.primal - problem.regularizer.value(x))
     return with_dual(problem, s, Lam, conj), v
+
+
+def _products(problem: Problem, x: Array, y: Array) -> tuple[Array, Array]:
+    """z = A x + offset and u = A'Qy; nothing is read for a 0."""
+    if x.any() and y.any():
+        return problem.predict_and_adjoint(x, y)
+    z = problem.predict(x) if x.any() else problem.predict_zero()
+    return z, problem.adjoint(y) if y.any() else problem.zeros()
 
 
 def with_dual(

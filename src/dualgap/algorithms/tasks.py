@@ -6,16 +6,15 @@ rules that tasks follow.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from dualgap._arrays import per_row, row_sums, weighted_sum
+from dualgap._arrays import per_row
 from dualgap._types import Array
-from dualgap.designs.chunks import Chunk
 from dualgap.losses import Loss
 
-__all__ = ["ValueGradient", "curved", "line_1", "loss_slope", "value_and_gradient"]
+__all__ = ["curved", "line_1"]
 
 Made = tuple[Array, tuple[Array, ...], tuple[Any, ...]]
 """r, more rows, more sums."""
@@ -48,40 +47,3 @@ def bend(hess: Array, least: float | Array, D: Array) -> Array:
         return np.asarray((hess + least) * D)
     pd = hess * D
     return np.asarray(pd - hess * pd.sum(axis=1)[:, None] + least * D)
-
-
-def loss_slope(z: Array, rows: tuple[Array, ...], loss: Loss) -> Made:
-    """y = phi'(A x + offset), r = Q y, and the sum of q phi: all that P and its gradient need.
-
-    Rows (b, q), or (b, q, offset); y is made.
-    """
-    b, q = rows[:2]
-    z = z if len(rows) == 2 else z + rows[2]
-    value, y = loss.value_grad(z, b)
-    return per_row(q, z) * y, (y,), (weighted_sum(q, value),)
-
-
-class ValueGradient(NamedTuple):
-    """The value and the gradient of the mean loss at x, and what the dual value needs besides."""
-
-    value: float
-    """sum_i q_i phi_i(z_i)."""
-    gradient: Array
-    """u = A'Qy with y = phi'(z)."""
-    inner: float
-    """sum_i q_i <y_i, z_i>: the sum of q phi* is this less the value (Fenchel's equality)."""
-
-
-def value_and_gradient(
-    chunk: Chunk, rows: tuple[Array, ...], x: Array, loss: Loss
-) -> tuple[tuple[()], ValueGradient]:
-    """P's loss, its gradient and the conjugate at phi'(z), for one reading: for `map_rows`.
-
-    Rows (b, q), or (b, q, offset). Nothing with an entry for each row is kept.
-    """
-    b, q = rows[:2]
-    z = chunk.matvec(x)
-    z = z if len(rows) == 2 else z + rows[2]
-    value, y = loss.value_grad(z, b)
-    inner = weighted_sum(q, row_sums(y * z))
-    return (), ValueGradient(weighted_sum(q, value), chunk.rmatvec(per_row(q, z) * y), inner)

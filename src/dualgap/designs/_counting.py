@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dualgap.designs.ledger import NORMS, PRODUCT, products
+
 
 def enter_what_is_read(cls: type) -> None:
     """Wrap the verbs that this class defines."""
@@ -56,16 +58,27 @@ def _counted(verb: Callable[..., Any], rows: Callable[..., float]) -> Callable[.
     @wraps(verb)
     def counted(self: Any, *args: Any, **options: Any) -> Any:
         ledger = self.ledger
-        before = ledger.rows
+        before, passes = ledger.rows, ledger.passes
         out = verb(self, *args, **options)
         if ledger.rows == before:
             ledger.rows += rows(self, *args) if args or rows is _all else self.shape[0]
+        if ledger.passes == passes:
+            ledger.passes += _passes(self, verb.__name__, args)
         if verb.__name__ in ("matvec", "rmatvec") and args:
             side = self.shape[0 if verb.__name__ == "matvec" else 1]
             _check_form(self, verb.__name__, out, (side, *np.shape(args[0])[1:]))
         return out
 
     return counted
+
+
+def _passes(design: Any, verb: str, args: tuple[Any, ...]) -> float:
+    """What a verb counts in the paper's unit; copies have none."""
+    if verb in ("matvec", "rmatvec"):
+        return products(np.asarray(args[0])) if args else PRODUCT
+    n, d = design.shape
+    norms = ("row_norms_sq", "column_norms_sq", "absolute_product")
+    return NORMS if verb in norms else float({"gram": d, "outer": n}.get(verb, 0))
 
 
 def _check_form(design: Any, verb: str, out: Any, form: tuple[int, ...]) -> None:

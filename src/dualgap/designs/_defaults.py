@@ -7,7 +7,7 @@ dear, but asked for seldom: norms, once; blocks, by certificates that need twice
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,10 +15,13 @@ from dualgap._types import Array, Places
 from dualgap.designs import tasks
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns
+from dualgap.designs.executors import RowArrays, RowTask
+from dualgap.designs.ledger import NORMS, products
 from dualgap.limits import check
 
 if TYPE_CHECKING:
     from dualgap.designs.contract import Design
+    from dualgap.designs.survey import Found
 
 CHUNK_BLOCKS = 4
 """A chunk has so many blocks, more than a core's cache holds, because every chunk costs calls."""
@@ -40,18 +43,35 @@ def by_tasks(design: Design) -> bool:
     return design.offers("blocks") and not design.offers("matvec")
 
 
+def read(
+    design: Design, task: RowTask[Any], rows: RowArrays, *args: Any
+) -> tuple[RowArrays, tuple[Any, ...]]:
+    """`Design.map_rows` for tasks that return plain tuples; it takes along what is wanted."""
+    if design.survey is None:
+        return design.executor.map_rows(design, task, rows, args)
+    return design.survey.read(design, task, rows, args)
+
+
+def known_sums(design: Design, weights: Array) -> Found | None:
+    """What is known of sums over the rows with these weights."""
+    return None if design.survey is None else design.survey.sums(design, weights)
+
+
 def matvec(design: Design, x: Array) -> Array:
     """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "matvec")
-    return design.map_rows(tasks.product, (), x)[0][0]
+    design.ledger.passes += products(x)
+    return read(design, tasks.product, (), x)[0][0]
 
 
 def rmatvec(design: Design, r: Array) -> Array:
     """As a task."""
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
-    return np.asarray(design.map_rows(tasks.adjoint, (r,))[1][0])
+    design.ledger.passes += products(r)
+    known = known_sums(design, r)
+    return np.asarray(read(design, tasks.adjoint, (r,))[1][0]) if known is None else known.means
 
 
 def blocks(design: Design, rows: int) -> Iterator[tuple[slice, Array]]:
@@ -87,10 +107,17 @@ def _by_columns(design: Design) -> bool:
     return not design.offers("blocks") and design.shape[1] <= design.shape[0]
 
 
+def _enter(design: Design, passes: float) -> None:
+    """Passes of what is made from blocks; products count themselves."""
+    if design.offers("blocks"):
+        design.ledger.passes += passes
+
+
 def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
     """As a task, or from columns or blocks."""
+    _enter(design, NORMS)
     if by_tasks(design):
-        (z,), (u,) = design.map_rows(tasks.absolute_products, (r,), x)
+        (z,), (u,) = read(design, tasks.absolute_products, (r,), x)
         return z, u
     z, u = np.zeros(design.shape[0]), np.zeros(design.shape[1])
     if _by_columns(design):
@@ -108,8 +135,13 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
     """As a task, or from columns or blocks."""
+    survey = design.survey if weights is None else None
+    if survey is None or survey.found is None:
+        _enter(design, NORMS)
+    if survey is not None:
+        return survey.row_squares(design)
     if by_tasks(design):
-        return design.map_rows(tasks.row_squares, (), weights)[0][0]
+        return read(design, tasks.row_squares, (), weights)[0][0]
     out = np.zeros(design.shape[0])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -124,8 +156,14 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
     """As a task, or from columns or blocks."""
+    is_first = design.survey is None or design.survey.found is None
+    known = known_sums(design, weights)
+    if known is None or known.columns is None or is_first:
+        _enter(design, NORMS)
+    if known is not None and known.columns is not None:
+        return known.columns
     if by_tasks(design):
-        return np.asarray(design.map_rows(tasks.column_squares, (weights,))[1][0])
+        return np.asarray(read(design, tasks.column_squares, (weights,))[1][0])
     out = np.zeros(design.shape[1])
     if _by_columns(design):
         for at, some in column_groups(design):
@@ -138,6 +176,7 @@ def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
 
 def column_sizes(design: Design, at: Places, rows: int) -> Array:
     """From blocks."""
+    _enter(design, NORMS)
     sizes = np.zeros(at.size)
     for _, block in design.blocks(rows):
         np.maximum(sizes, np.abs(block[:, at]).max(axis=0), out=sizes)
@@ -168,24 +207,35 @@ def chunks(design: Design, part: int, made: Callable[[Array], Design]) -> Iterat
             at = following
 
 
-def columns(design: Design, at: Places, constant: float, rows: int) -> Columns:
-    """As a task, or from blocks."""
+def columns(
+    design: Design, at: Places, constant: float, known: Columns | None, rows: int
+) -> Columns:
+    """As a task, or from blocks; what is known is copied, and read no more."""
     n, d = design.shape
-    T = np.empty((at.size, n))
-    ours = np.flatnonzero(at < d)
+    T, wanted = np.empty((at.size, n)), np.flatnonzero(at < d)
     T[at == d] = constant
-    if by_tasks(design):
-        T[ours] = design.map_rows(tasks.some_columns, (), at[ours])[0][0].T
-    else:
+    if isinstance(known, DenseColumns):
+        _, here, there = np.intersect1d(at, known.at, assume_unique=True, return_indices=True)
+        T[here] = known.T[there]
+        wanted = np.setdiff1d(wanted, here, assume_unique=True)
+    if wanted.size and by_tasks(design):
+        T[wanted] = read(design, tasks.some_columns, (), at[wanted])[0][0].T
+    elif wanted.size:
         for some, block in design.blocks(rows):
-            T[ours, some] = block[:, at[ours]].T
+            T[wanted, some] = block[:, at[wanted]].T
     return DenseColumns(at, T).of(design.ledger, n, n * d)
 
 
 def gram(design: Design, weights: Array) -> Array:
     """As a task, or over blocks, in order."""
+    _enter(design, design.shape[1])
     if by_tasks(design):
-        return np.asarray(design.map_rows(tasks.gram, (weights,))[1][0])
+        known = known_sums(design, weights)
+        if known is not None and known.gram is not None:
+            return known.gram
+        if design.survey is not None and design.survey.is_wanted(weights):
+            design.survey.wanted = None  # this is it
+        return np.asarray(read(design, tasks.gram, (weights,))[1][0])
     d = design.shape[1]
     total = np.zeros((d, d))
     root = np.sqrt(weights)
@@ -199,6 +249,7 @@ def gram(design: Design, weights: Array) -> Array:
 def outer(design: Design, weights: Array) -> Array:
     """The matrix A diag(w) A', made from pairs of blocks."""
     n, root = design.shape[0], np.sqrt(weights)
+    _enter(design, n)
     out = np.empty((n, n))
     rows = max(256, n // 8)
     for at, block in design.blocks(rows):

@@ -42,6 +42,11 @@ class Composed(Design, counts=True):
         return self.base.executor
 
     @property
+    def streams(self) -> bool:
+        """The base's."""
+        return self.base.streams
+
+    @property
     def reads_once(self) -> bool:
         """The base's."""
         return self.base.reads_once

@@ -26,8 +26,9 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import SERIAL, Executor, RowArrays, RowTask, Task
-from dualgap.designs.ledger import Ledger
+from dualgap.designs.ledger import Ledger, products
 from dualgap.designs.protocols import Rows
+from dualgap.designs.survey import Survey
 from dualgap.designs.tasks import Between, there_and_back, weigh, weigh_shifted
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class Design(ABC):
 
     shape: tuple[int, int]
     is_sparse: bool = False
+    survey: Survey | None = None
+    """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
     _executor: Executor = SERIAL
 
     def __init_subclass__(cls, counts: bool = False, **rest: Any) -> None:
@@ -134,6 +137,40 @@ class Design(ABC):
         other.ledger = self.ledger
         return other
 
+    @property
+    def streams(self) -> bool:
+        """Whether there are blocks and no products, so that what is wanted at once is read at once.
+
+        Data in memory have products of their own, which are faster than any task.
+        """
+        return default.by_tasks(self)
+
+    def surveyed(self, weights: Array, *, gram: bool) -> Self:
+        """The same data; where they stream, the first reading finds out what is asked of all data.
+
+        Parameters
+        ----------
+        weights : array of shape (n,)
+            Weights >= 0 of the rows, for which norms, means and the Gram matrix are known then.
+            They are not written to.
+        gram : bool
+            Whether the Gram matrix is wanted.
+        """
+        if not self.streams:
+            return self
+        other = self.arranged()
+        other.survey = Survey(weights, gram)
+        return other
+
+    def knows_gram(self, weights: Array) -> bool:
+        """Whether `gram` takes no reading beyond the survey."""
+        return self.survey is not None and self.survey.knows_gram(weights)
+
+    def gram_comes(self, weights: Array) -> None:
+        """Say that `gram` will be asked for, which may then come with whatever is read next."""
+        if self.survey is not None and not self.survey.knows_gram(weights):
+            self.survey.wanted = weights
+
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The chunks of a partition, in order, each of which is one reading of its rows."""
         if self.offers("matvec") and not self.cuts.any:
@@ -202,7 +239,9 @@ class Design(ABC):
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
         """`tasks.there_and_back`, as any other task."""
-        return self.executor.map_rows(self, there_and_back, rows, (x, between, *args))
+        if self.reads_once:  # else the whole is one chunk, whose products count themselves
+            self.ledger.passes += 2.0 * products(x)
+        return default.read(self, there_and_back, rows, x, between, *args)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """z = A x + shift and A' diag(weights) z, for a vector x: what `map_rows` calls."""
@@ -276,7 +315,7 @@ class Design(ABC):
         known : Columns, optional
             Columns gathered before: what they hold need not be read again.
         """
-        return default.columns(self, at, constant, block_rows(self.shape[1]))
+        return default.columns(self, at, constant, known, block_rows(self.shape[1]))
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, d x d, weights >= 0, accumulated over blocks in a fixed order."""

@@ -15,7 +15,7 @@ from dualgap.designs.columns import Columns, DenseColumns, Room
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.executors import SERIAL, RowArrays
-from dualgap.designs.ledger import Ledger
+from dualgap.designs.ledger import NORMS, Ledger, products
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
 from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, there_and_back
@@ -57,6 +57,7 @@ class DenseDesign(Design, counts=True):
     def matvec(self, x: Array) -> Array:
         """A x."""
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += products(x)
         if self._wide:
             return np.asarray(self.A @ x)
         return _by_block(self.A, x) if self._by_rows else _across_blocks(self.A.T, x)
@@ -64,6 +65,7 @@ class DenseDesign(Design, counts=True):
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += products(r)
         if self._wide:
             return np.asarray(self.A.T @ r)
         return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
@@ -97,6 +99,7 @@ class DenseDesign(Design, counts=True):
         out: RowArrays | None = None
         total: list[Any] = []
         self.ledger.rows += n
+        self.ledger.passes += 2.0 * products(x)
         for at in self.cuts.chunks(0):
             block = self.A[at] if self._wide else self.A[at].astype(np.float64)
             here = np.matmul(block, x, out=z[at])
@@ -122,6 +125,7 @@ class DenseDesign(Design, counts=True):
         """sum_j weights_j a_ij^2."""
         if weights is None and self._row_squares is not None:
             return self._row_squares
+        self.ledger.passes += NORMS
         out = np.empty(self.shape[0])
         for rows, block in self.blocks(block_rows(self.shape[1])):
             other = block if weights is None else block * weights
@@ -132,6 +136,7 @@ class DenseDesign(Design, counts=True):
         """sum_i weights_i a_ij^2."""
         if self._column_squares is not None and (weights == weights[0]).all():
             return np.asarray(weights[0] * self._column_squares)
+        self.ledger.passes += NORMS
         out = np.zeros(self.shape[1])
         for rows, block in self.blocks(block_rows(self.shape[1])):
             out += weights[rows] @ (block * block)
@@ -192,6 +197,7 @@ class DenseDesign(Design, counts=True):
         """A diag(weights) A'; without a copy of A where all weights are the same."""
         if self._wide and (weights == weights[0]).all():
             self.ledger.rows += self.shape[0]
+            self.ledger.passes += self.shape[0]
             return np.asarray(weights[0] * (self.A @ self.A.T))
         return super().outer(weights)
 
@@ -203,6 +209,7 @@ class DenseDesign(Design, counts=True):
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r in one sweep."""
+        self.ledger.passes += NORMS
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
         for rows, block in self.blocks(block_rows(self.shape[1])):
             magnitude = np.abs(block)

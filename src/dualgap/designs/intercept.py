@@ -150,12 +150,21 @@ class InterceptDesign(Composed, counts=True):
         ours = self.scale if (at == self.shape[1] - 1).any() else 0.0
         return self.base.columns(at, ours, known)
 
+    def knows_gram(self, weights: Array) -> bool:
+        """The base's, and the sums that border it."""
+        return self.base.knows_gram(weights)
+
+    def gram_comes(self, weights: Array) -> None:
+        """The base's, and the sums that border it."""
+        self.base.gram_comes(weights)
+
     def gram(self, weights: Array) -> Array:
         """The base's Gram matrix, bordered by the weighted column sums."""
         d = self.base.shape[1]
         out = np.empty((d + 1, d + 1))
-        out[:d, :d] = self.base.gram(weights)
+        self.base.gram_comes(weights)  # with the sums that border it
         out[d, :] = out[:, d] = self.scale * self.rmatvec(weights)
+        out[:d, :d] = self.base.gram(weights)
         return out
 
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:

@@ -119,11 +119,13 @@ def column_sizes(base: Design, at: Places) -> Array:
 def extreme_columns(base: Design) -> Places:
     """Columns whose squares, or products of these, may leave the range of float64."""
     n = base.shape[0]
+    if not isinstance(base, DenseDesign | SparseDesign):  # there is nothing that could be moved
+        return NOWHERE
     squares = base.column_squares()
     fine = SMALL_SQUARE * n <= np.minimum.reduce(squares) and (
         np.maximum.reduce(squares) <= LARGE_SQUARE
     )
-    if fine or not isinstance(base, DenseDesign | SparseDesign):
+    if fine:
         return NOWHERE
     at = np.flatnonzero((squares < SMALL_SQUARE * n) | (squares > LARGE_SQUARE))
     if isinstance(base, SparseDesign) and squares.max() <= LARGE_SQUARE:

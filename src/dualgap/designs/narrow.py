@@ -13,7 +13,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.designs.contract import block_rows
-from dualgap.designs.ledger import Ledger
+from dualgap.designs.ledger import PRODUCT, Ledger
 from dualgap.limits import check
 
 LEAST_ENTRIES = 1 << 20
@@ -45,6 +45,7 @@ class NarrowCopy:
         """Block by block where rows are contiguous, so that each entry is read once."""
         n, d = self.A.shape
         self.ledger.rows += n
+        self.ledger.passes += 2.0 * PRODUCT
         unit = float(np.abs(x).max()) or 1.0
         heavy = float(weights.max()) or 1.0
         narrow, w = (x / unit).astype(np.float32), (weights / heavy).astype(np.float32)
@@ -62,6 +63,7 @@ class NarrowCopy:
         """Summed in float64 over blocks of rows."""
         n, d = self.A.shape
         self.ledger.rows += n
+        self.ledger.passes += d
         heavy = float(weights.max()) or 1.0
         root = np.sqrt(weights / heavy).astype(np.float32)
         total = np.zeros((d, d))

@@ -16,7 +16,7 @@ from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_co
 from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.executors import SERIAL
-from dualgap.designs.ledger import Ledger
+from dualgap.designs.ledger import NORMS, PRODUCT, Ledger, products
 from dualgap.designs.protocols import Rows
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
@@ -79,6 +79,7 @@ class SparseDesign(Design, counts=True):
     def matvec(self, x: Array) -> Array:
         """A x."""
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += products(x)
         if not self._rows:
             return _sum(self._pieces, x)
         if (sorted_ := self._sorted_pieces()) is None:
@@ -89,6 +90,7 @@ class SparseDesign(Design, counts=True):
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += products(r)
         if not self._rows:
             return _stack(self._pieces_T, r)
         if (sorted_ := self._sorted_pieces()) is None:
@@ -143,6 +145,7 @@ class SparseDesign(Design, counts=True):
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
         A = self._csr
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += 2.0 * PRODUCT
         self._sweeps += 1
         sorted_ = self._by_frequency if self._sweeps > SWEEPS_TO_SORT else None
         if sorted_ is None:
@@ -179,6 +182,7 @@ class SparseDesign(Design, counts=True):
         """sum_j weights_j a_ij^2."""
         if weights is not None:
             self.ledger.rows += self.shape[0]
+            self.ledger.passes += NORMS
             return np.asarray(self._squares() @ weights).reshape(-1)
         return self._sums_of_squares[0]
 
@@ -187,12 +191,14 @@ class SparseDesign(Design, counts=True):
         if (weights == weights[0]).all():
             return np.asarray(weights[0] * self._sums_of_squares[1])
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += NORMS
         return np.asarray(self._squares().T @ weights).reshape(-1)
 
     @cached_property
     def _sums_of_squares(self) -> tuple[Array, Array]:
         """Of every row and of every column, in one reading."""
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += NORMS
         if self.nonzeros < WORTH_A_KERNEL:
             squares = self._squares()
             return (
@@ -277,6 +283,7 @@ class SparseDesign(Design, counts=True):
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A: a sparse product, dense only in the result."""
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += self.shape[1]
         weighted = sp.diags_array(weights) @ self.A
         return np.asarray((self.A.T @ weighted).toarray(), dtype=np.float64)
 
@@ -286,6 +293,7 @@ class SparseDesign(Design, counts=True):
 
         A = self._by_columns()  # the rows of A'
         self.ledger.rows += self.shape[0]
+        self.ledger.passes += self.shape[0]
         out = np.zeros((self.shape[0], self.shape[0]))
         csr_gram(A.data, A.indices, A.indptr, 0.0, weights, out)
         return np.asarray(out + np.tril(out, -1).T)
@@ -307,6 +315,7 @@ class SparseDesign(Design, counts=True):
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""
         self.ledger.rows += 2 * self.shape[0]
+        self.ledger.passes += NORMS
         magnitude = abs(self.A)
         return np.asarray(magnitude @ x), np.asarray(magnitude.T @ r)
 

@@ -12,7 +12,7 @@ what differs from one use to the next is a function that it is given, ``between`
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,18 +27,19 @@ Between = Callable[..., tuple[Array, tuple[Array, ...], tuple[Any, ...]]]
 """between(z, rows, *args) -> (r, more rows, more sums): what lies between A x and A' r."""
 
 __all__ = [
-    "Squares",
     "absolute_products",
     "adjoint",
+    "apart",
     "column_squares",
     "count_not_finite",
     "gram",
+    "gram_beside",
     "gram_of_columns",
-    "norms",
     "product",
     "row_squares",
     "shifted",
     "some_columns",
+    "survey",
     "there_and_back",
     "weigh",
     "weigh_shifted",
@@ -76,6 +77,11 @@ def weigh(z: Array, rows: tuple[Array]) -> tuple[Array, tuple[()], tuple[()]]:
 def weigh_shifted(z: Array, rows: tuple[Array], shift: float) -> tuple[Array, tuple[()], tuple[()]]:
     """r = diag(w) (z + shift)."""
     return per_row(rows[0], z) * (z + shift), (), ()
+
+
+def apart(z: Array, rows: tuple[Array]) -> tuple[Array, tuple[()], tuple[()]]:
+    """An r that is known before: `there_and_back` is two products that are wanted at once."""
+    return rows[0], (), ()
 
 
 def shifted(
@@ -129,24 +135,38 @@ def some_columns(
 # ---- sums ----
 
 
-class Squares(NamedTuple):
-    """Sums of squares."""
+def survey(
+    chunk: Chunk,
+    rows: tuple[Array, ...],
+    with_gram: bool,
+    task: Callable[..., Any] | None,
+    *args: Any,
+) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+    """Rows |a_i|^2, sums of w_i a_ij^2 and A'w, A' diag(w) A if wanted, and what ``task`` makes.
 
-    columns: Array
-    """sum_i w_i a_ij^2."""
-    all: float
-    """sum_ij w_i a_ij^2."""
-
-
-def norms(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[Array], Squares]:
-    """Rows |a_i|^2 and the sums of squares with weights w: for `map_rows`."""
-    lengths = chunk.row_norms_sq()
-    return (lengths,), Squares(chunk.column_norms_sq(rows[0]), float(rows[0] @ lengths))
+    For `map_rows`. Rows (w, ...), of which the task gets all but the first; it may be None.
+    """
+    w = rows[0]
+    made, sums = ((), ()) if task is None else task(chunk, rows[1:], *args)
+    products = (chunk.gram(w),) if with_gram else ()
+    found = (chunk.column_norms_sq(w), chunk.rmatvec(w), *products)
+    return (chunk.row_norms_sq(), *made), (*found, *sums)
 
 
 def gram(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
     """A' diag(w) A, w >= 0: for `map_rows`."""
     return (), (chunk.gram(rows[0]),)
+
+
+def gram_beside(
+    chunk: Chunk, rows: tuple[Array, ...], task: Callable[..., Any], *args: Any
+) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+    """A' diag(w) A and A'w, which border it beside a constant column, and what ``task`` makes.
+
+    For `map_rows`. Rows (w, ...), of which the task gets all but the first.
+    """
+    made, sums = task(chunk, rows[1:], *args)
+    return made, (chunk.gram(rows[0]), chunk.rmatvec(rows[0]), *sums)
 
 
 def gram_of_columns(chunk: Chunk, rows: tuple[Array], at: Places) -> tuple[tuple[()], tuple[Array]]:

@@ -28,6 +28,7 @@ from dualgap.algorithms.contract import Advice
 from dualgap.algorithms.primal_dual.randomised import Randomised
 from dualgap.designs import RotatedDesign
 from dualgap.designs.contract import block_rows
+from dualgap.designs.ledger import NORMS
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
 from dualgap.preconditioners.contract import (
@@ -193,7 +194,6 @@ class LowRank(Preconditioner):
             Y = np.linalg.qr(F[:, None] * Y)[0]
             image = centred_product(base, F[:, None] * Y, means)
             Z = root * image
-        problem.constants.passes += self.rounds * k + 1 + (means is not None)
         _, sigma, turn = scipy.linalg.svd(np.linalg.qr(Z, mode="r"), check_finite=False)
         return Y @ turn.T, sigma, image @ turn.T
 
@@ -215,6 +215,7 @@ def _row_squares(problem: Problem, F: Array, means: Array | None) -> Array:
     if isinstance(base, SparseDesign):
         cross = base.matvec(squares * means)
         return np.asarray(base.row_norms_sq(squares) - 2.0 * cross + squares @ means**2)
+    base.ledger.passes += NORMS
     out = np.empty(problem.n)
     for at, block in base.blocks(block_rows(problem.d)):
         np.einsum("ij,j->i", (block - means) ** 2, squares, out=out[at])

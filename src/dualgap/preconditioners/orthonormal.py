@@ -255,7 +255,6 @@ def _change(problem: Problem, before: Moved | None, *, needed: bool) -> Triangul
     if needed and not _are_nearly_dependent(first, free):
         return None
     factor = _factor(first, free)
-    problem.constants.passes += 2.0 * free.size
     whole = Triangular(
         free[factor.order], factor.R, factor.units[factor.order], factor.means.at(factor.order),
         before,
@@ -284,11 +283,11 @@ def _are_nearly_dependent(first: Problem, free: Places) -> bool:
         n, k = columns.shape
         B = _weighted(columns, first.q, first.fit_intercept)
         R = scipy.linalg.qr(B, mode="r", pivoting=True, check_finite=False)[0]
+        first.base.ledger.passes += k
         weak = np.abs(np.diag(R)) < WEAK
         between = weak & (np.abs(np.diag(R)) > EPS * max(n, k))
         small = n * k * min(n, k) <= SMALL
         known = first.constants.nearly_dependent = (key, bool((weak if small else between).any()))
-        first.constants.passes += k
     return bool(known[1])
 
 
@@ -309,6 +308,7 @@ def _basis(first: Problem, factor: Factor, others: Places, rank: int) -> DenseDe
 def _factor(first: Problem, free: Places) -> Factor:
     columns, units = _in_units(first, free)
     n, k = columns.shape
+    first.base.ledger.passes += 2.0 * k  # R, and Q
     if n * k * min(n, k) <= DOUBLE:
         factor = _gram_schmidt(columns, first.q, first.fit_intercept, min(n, k))
     else:

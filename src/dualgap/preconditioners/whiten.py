@@ -34,6 +34,7 @@ from dualgap.algorithms.contract import Advice, Algorithm, with_options
 from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
+from dualgap.designs.ledger import products
 from dualgap.preconditioners.contract import (
     Change,
     Preconditioner,
@@ -255,7 +256,6 @@ class Whiten(Whitener):
             means = problem.base.rmatvec(weights) / weights.sum()
         l2 = problem.elastic_net.l2.reshape(-1)[: problem.d]
         T = whitening_matrix(problem.base, weights, means, l2)
-        problem.constants.passes += 2 * problem.d
         strengths = l2 @ (T * T)
         if not l2.all():
             strengths[strengths <= 1e-13] = 0.0  # rounding of a direction without penalty
@@ -340,6 +340,7 @@ def centred_gram(base: Design, weights: Array, means: Array | None) -> Array:
     centred -= float(weights.sum()) * np.outer(means, means)
     if (np.diag(centred) < 1e-6 * lengths).any():  # too much cancels: subtract before squaring
         centred[:] = 0.0
+        base.ledger.passes += base.shape[1]
         for at, block in base.blocks(max(256, base.shape[1])):
             B = block - means
             centred += B.T @ (weights[at, None] * B)
@@ -354,6 +355,7 @@ def centred_product(base: Design, T: Array, means: Array | None) -> Array:
     if means is None or isinstance(base, SparseDesign):
         out = np.ascontiguousarray(base.matvec(T))
         return out if means is None else out - means @ T
+    base.ledger.passes += products(T)
     out = np.empty((base.shape[0], T.shape[1]))
     for at, block in base.blocks(block_rows(base.shape[1])):
         np.matmul(block - means, T, out=out[at])

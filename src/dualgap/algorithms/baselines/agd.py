@@ -16,6 +16,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
@@ -25,7 +27,9 @@ from dualgap.algorithms.primal_dual.batch import watch_Lam
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
 from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.primal_dual.state import PrimalDualState, update
+from dualgap.algorithms.primal_dual.state import Ahead, PrimalDualState, update
+from dualgap.algorithms.tasks import line_1
+from dualgap.designs.tasks import there_and_back
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -84,18 +88,41 @@ class AGD(PrimalDual):
         assert own.xt is not None
         tau, beta = own.steps.tau, own.steps.theta
         # line 1
-        phi, y = problem.mean_loss_grad(own.zt)
+        if own.ahead is not None and np.array_equal(own.ahead.v, own.zt):
+            y, u = own.ahead.y, own.ahead.u
+            phi = problem.mean_loss(own.zt, y)
+        else:
+            phi, y = problem.mean_loss_grad(own.zt)
+            u = problem.adjoint(y)
         # line 2
-        u = problem.adjoint(y)
         x = problem.regularizer.prox(own.xt - tau * u, tau)
-        z = problem.predict(x)
         # line 3, for x and in the image of A
         if own.steps.accelerating:
             beta = s.t / (s.t + 3.0)
+        if problem.design.streams:
+            z, zt, ahead = _with_line_1(problem, x, s.z, beta)
+        else:
+            z, ahead = problem.predict(x), None
+            zt = z + beta * (z - s.z)
         new = update(
             s, t=s.t + 1, passes=s.passes + 1, x=x, y=y, z=z, u=u,
-            xt=x + beta * (x - s.x), zt=z + beta * (z - s.z),
+            xt=x + beta * (x - s.x), zt=zt, ahead=ahead,
             steps=replace(own.steps, theta=beta), primal=problem.primal(x, z),
         )  # fmt: skip
         conj = None if problem.loss.is_quadratic else conjugate_at(problem, own.zt, y, phi)
         return watch_Lam(self, problem, s, with_dual(problem, new, conj))
+
+
+def _with_line_1(
+    problem: Problem, x: Array, z_old: Array, beta: float
+) -> tuple[Array, Array, Ahead]:
+    """z = A x, its extrapolation zt, and line 1 of the next iteration, for one reading."""
+    share, rest = 1.0 + beta, -beta * z_old  # zt = rest + share A x
+    if problem.offset is not None:
+        rest += share * problem.offset
+    (z, y), (u,) = problem.design.map_rows(
+        there_and_back, (rest, problem.b, problem.q), x, line_1, problem.loss, share
+    )
+    zt = share * z + rest  # the v of line_1, bit for bit
+    z = z if problem.offset is None else z + problem.offset
+    return z, zt, Ahead(share, zt, y, u)

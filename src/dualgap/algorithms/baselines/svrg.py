@@ -74,11 +74,10 @@ class Snapshots(Randomised):
         stream = self.stream(problem, s)
         problem.design.ledger.rows += stream.size
         s = self.visit(problem, s, stream)
-        z = problem.predict(s.x)
-        y = problem.loss.grad(z, problem.b)
+        z, y, u = problem.slope_at(s.x)
         new = update(
             s, t=s.t + 1, passes=s.passes + self.passes_per_step, z=z, zt=z, y=y,
-            u=problem.adjoint(y), primal=problem.primal(s.x, z),
+            u=u, primal=problem.primal(s.x, z),
         )  # fmt: skip
         return with_dual(problem, new)
 

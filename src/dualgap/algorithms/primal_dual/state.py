@@ -76,7 +76,7 @@ class PrimalDualState:
     v: Array | None = None
     """The point of dual-free methods, where y = phi'(v)."""
     ahead: Ahead | None = None
-    """Line 1 of the next iteration of a dual-free batch method, where it came with z."""
+    """Line 1 of the next iteration of a batch method without dual steps, where it came with z."""
     advice: Advice = NO_ADVICE
     """What the change of variables has to say to the steps and to the sampling."""
     rule: str | None = None

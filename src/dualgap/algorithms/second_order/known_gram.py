@@ -1,7 +1,8 @@
 """One step of `working_set` where H = A'QA of all coordinates is known.
 
-The squared loss, and small sparse data: H costs less there than finding a way round it. P is a
-quadratic in H, so set follows set with no product with A between them,
+The squared loss, and small sparse data, or few columns that stream, of which H has come with the
+first reading: H costs less there than finding a way round it. P is a quadratic in H, so set follows
+set with no product with A between them,
 
     u <- u + H (x_new - x)
 
@@ -42,18 +43,22 @@ SETS = 10
 
 
 def is_cheap(problem: Problem) -> bool:
-    """Whether H costs next to nothing, and will not change."""
+    """Whether H costs next to nothing, or is known, and will not change."""
     design = problem.design
     if not problem.regularizer.has_strengths:
         return False
-    if not (problem.loss.is_quadratic and design.is_sparse and problem.size <= GRAM_SIDE):
+    if not (problem.loss.is_quadratic and problem.size <= GRAM_SIDE):
         return False
+    if not design.is_sparse:
+        return design.knows_gram(problem.q)
     return design.gram_multiplications(True) <= CHEAP
 
 
 def known_gram(problem: Problem, x: Array, u: Array) -> Array | None:
-    """H in the lower triangle, if it is cheap and many coordinates want to move."""
-    if not is_cheap(problem) or np.count_nonzero(gains(problem, x, u)) <= MANY:
+    """H in the lower triangle, if it is known, or cheap and many coordinates want to move."""
+    if not is_cheap(problem):
+        return None
+    if problem.design.is_sparse and np.count_nonzero(gains(problem, x, u)) <= MANY:
         return None
     return weighted_gram(problem.design, problem.q)
 
@@ -69,7 +74,7 @@ def minimise(
     for _ in range(SETS):
         gain = gains(problem, x, u)
         first = max(first, float(gain.max()))
-        known, at = at.size, working_set(problem, x, gain, at, FIRST)
+        known, at = at.size, np.sort(working_set(problem, x, gain, at, FIRST))
         if at.size == 0:
             break
         gain[at] = 0.0

@@ -45,6 +45,7 @@ from dualgap.algorithms.second_order.curvature import (
     curvature,
     first_share,
     is_smooth,
+    least_curvature,
     mean_curvature,
     next_damping,
 )
@@ -181,9 +182,13 @@ def _move(problem: Problem, s: State, system: System) -> State:
     d, Ad = system.d, system.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
     x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
-    u, hess = problem.adjoint(slope), curvature(problem, z, slope)
+    hess = curvature(problem, z, slope)
     level = mean_curvature(problem, hess)
     damping = next_damping(problem, system.damping, system.gain, t, s.primal - primal, level)
+    if problem.design.streams and system.is_followed_by_factor(primal):
+        least = least_curvature(problem, damping, z, slope)
+        problem.design.gram_comes(problem.q * (hess + least))
+    u = system.adjoint(slope)
     new = replace(
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, y=slope, u=u, primal=primal,
         own=replace(
@@ -218,9 +223,7 @@ def _move_exactly(problem: Problem, s: State, system: System) -> State:
 
 def _anew(problem: Problem, s: State) -> State:
     """What the recurrences carry drifts: go on from what the data say."""
-    z = problem.predict(s.x)
-    y = problem.loss.grad(z, problem.b)
-    u = problem.adjoint(y)
+    z, y, u = problem.slope_at(s.x)
     own = replace(s.own, gradient=_gradient(problem, s.x, u), slope=y, drifted=False)
     return replace(s, z=z, y=y, u=u, primal=problem.primal(s.x, z), passes=s.passes + 1.0, own=own)
 

@@ -155,6 +155,8 @@ class System:
         self.paid, self.products = own.paid, own.products
         self.may_narrow = own.may_narrow
         self.left: Array | None = None
+        self.ahead: list[Array] = []
+        """The phi' at the end of the step and A'Q times it, where they came with A d."""
         self.passes, self.solved = 0.0, False
         self.l2 = strengths(problem)
         # Of tol, for |r|^2/(2 l2): all that the gap has, where phi'' does not change.
@@ -316,6 +318,12 @@ class System:
         self.smoothed = None  # what comes now is better than any mix with what was
         self.passes += 1.0
         return True
+
+    def is_followed_by_factor(self, primal: float) -> bool:
+        """Whether the next system, from a point with this P, will form its Gram matrix at once."""
+        if self.problem.loss.is_vector or not factorised.by_columns(self.problem.design):
+            return False
+        return self._price <= AT_ONCE and not self.gain <= NEAR * primal
 
     def _is_near(self) -> bool:
         """Whether H has hardly changed since the last system."""
@@ -481,8 +489,18 @@ class System:
     # ---- after rough products ----
 
     def _look_at_step(self) -> None:
-        self.Ad, self.left = self.problem.design.matvec(self.d), None
+        if self.problem.design.streams:
+            self.Ad, *self.ahead = self.problem.slope_after(self.d, self.s.z)
+        else:
+            self.Ad = self.problem.design.matvec(self.d)
+        self.left = None
         self._pay(0.5)
+
+    def adjoint(self, y: Array) -> Array:
+        """A'Qy, which may have come with A d if y = phi'(z + A d)."""
+        if self.ahead and np.array_equal(self.ahead[0], y):
+            return self.ahead[1]
+        return self.problem.adjoint(y)
 
     def _look(self, product: Callable[[Array], tuple[Array, Array]]) -> None:
         """A d and what is left, from the data themselves, if d is to be used now."""

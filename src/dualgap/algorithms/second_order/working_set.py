@@ -12,7 +12,8 @@ Squared loss: the model is P itself and H never changes, it only grows with S. O
 kept until a step with it gains too little. H is formed where that costs less than the sweeps it
 saves (they then cost |S|^2 each, whatever n is), and descent on H is finished by a Cholesky
 factorisation on the support; otherwise the sweeps read the columns themselves. Of small sparse data
-H of all coordinates is formed at once, and a step goes through many S (`known_gram`).
+H of all coordinates is formed at once, and of few columns that stream it is known: a step goes
+through many S (`known_gram`).
 
 Memory: the columns of S are copied (float64, one after the other; sparse ones also by rows, and
 squared, where these are asked for); of CSR data a CSC copy is made. H is part of the state: it has
@@ -36,8 +37,9 @@ from dualgap.algorithms.second_order.bounded import Between
 from dualgap.algorithms.second_order.curvature import first_share, first_x
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
-from dualgap.feasible import make_feasible, repair_free, repair_is_free
+from dualgap.feasible import asked_about, make_feasible, repair_free, repair_is_free
 from dualgap.problem import Problem
+from dualgap.products import PLAIN, OneReading, Products
 from dualgap.state import State, replace
 
 FLOOR = 1e-3
@@ -61,8 +63,8 @@ class WorkingSetState:
     full_gram: Array | None = None
     """The matrix A'QA of all coordinates, in its lower triangle.
 
-    It is formed in the first step if the loss is squared and the data are small and sparse; None
-    means that every step works on a set of its own.
+    It is formed in the first step if the loss is squared and the data are small and sparse, or have
+    few columns and stream; None means that every step works on a set of its own.
     """
     model: Model | None = None
     """The Gram matrix of the last working set; None if there is none that may be used again."""
@@ -104,12 +106,12 @@ class WorkingSet(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state before the first iteration (y0 plays no part)."""
-        x, z = _nothing_but_intercept(problem) if x0 is None else (x0, problem.predict(x0))
+        x, z = _nothing_but_intercept(problem) if x0 is None else (x0, None)
         nothing = np.empty(0)  # what `_at` fills in
         own = WorkingSetState(nothing, nothing, _unpenalised(problem))
         blank = State(
-            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=z, u=nothing, primal=np.inf,
-            dual=-np.inf, own=own,
+            algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=nothing, u=nothing,
+            primal=np.inf, dual=-np.inf, own=own,
         )  # fmt: skip
         if problem.loss.gamma is None:
             blank = replace(blank, own=replace(own, floor=first_share(problem, FLOOR, x0)))
@@ -155,13 +157,14 @@ def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
     """P minimised with H = A'QA; z is a product with A, and H another when it is new."""
     own: WorkingSetState = s.own
     x, at = minimise(problem, H, s.x, own.gradient, own.coordinates)
-    spent = 1.0 if own.full_gram is not None else 1.5
+    is_new = own.full_gram is None and not problem.design.knows_gram(problem.q)
+    spent = 1.5 if is_new else 1.0
     own = replace(own, coordinates=at, full_gram=H)
     after = replace(s, t=s.t + 1, passes=s.passes + spent, own=own)
-    return _if_lower(problem, after, x, problem.predict(x))
+    return _if_lower(problem, after, x, None)
 
 
-def _if_lower(problem: Problem, after: State, x: Array, z: Array) -> State:
+def _if_lower(problem: Problem, after: State, x: Array, z: Array | None) -> State:
     """The state at x, unless both P and the gap are higher there: nothing is left but rounding."""
     new = _at(problem, after, x, z)
     lower = new.primal <= after.primal * (1.0 + 4.0 * EPS)
@@ -186,29 +189,50 @@ def _over(problem: Problem, u: Array) -> float:
     return float(np.max(np.abs(u[both]) / g.l1[both], initial=1.0))
 
 
-def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array]:
-    """x = 0, with the best intercept where it is the mean of b or starts matter; and z."""
+def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array | None]:
+    """x = 0, with the best intercept where it is the mean of b or starts matter; z if known."""
     x, z = problem.zeros(), problem.predict_zero()
     if problem.loss.gamma is None and problem.fit_intercept:
         x = first_x(problem)
-        return x, problem.predict(x)
+        return x, None
     if not (problem.free_intercept_only and problem.loss.is_quadratic):
         return x, z
     mean = problem.mean(problem.b - z)
     return problem.joined(x[:-1], mean), z + mean
 
 
-def _at(problem: Problem, s: State, x: Array, z: Array) -> State:
-    """The state at x: P, the gradient and a dual point."""
+def _evaluated(
+    problem: Problem, x: Array, z: Array | None
+) -> tuple[Array, float, Array, Array, Products]:
+    """z, the mean loss, its slope y = phi'(z), A'Qy, and how to make y feasible.
+
+    z = A x + offset is found if it is not known. Of data that stream A'Qy' comes with A'Qy, for the
+    y' that is next to be asked about.
+    """
+    if z is None and problem.design.streams:
+        z, y, u = problem.slope_at(x)
+        return z, problem.mean_loss(z, y), y, u, PLAIN
+    z = problem.predict(x) if z is None else z
     phi, y = problem.mean_loss_grad(z)
-    u = problem.adjoint(y)
+    guess = None
+    if problem.design.streams and y.ndim == 1 and not repair_is_free(problem):
+        guess = asked_about(problem, y)
+    if guess is None:
+        return z, phi, y, problem.adjoint(y), PLAIN
+    u, other = problem.adjoint(np.column_stack((y, guess))).T
+    return z, phi, y, u, OneReading(guess, other)
+
+
+def _at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
+    """The state at x: P, the gradient and a dual point; z is looked for if it is not known."""
+    z, phi, y, u, products = _evaluated(problem, x, z)
     primal = phi + problem.regularizer.value(x)
     own = replace(s.own, slope=y, gradient=u)
     cost = 0.0
     if repair_is_free(problem):
         y, u, dual = _best_scale(problem, z, y, u, phi)
     else:  # an intercept, or more that nothing penalises: y has to be moved first
-        point = make_feasible(problem, z, y)
+        point = make_feasible(problem, z, y, products)
         cost, dual = 1.0, -np.inf
         if point is not None:
             y, u, dual = _best_scale(problem, z, point.y, point.u, None)
