@@ -14,12 +14,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from dualgap.result import Result
 
 LOGGER = logging.getLogger("dualgap")
+
+
+@cache
+def can_compile() -> bool:
+    """Whether there is numba. Solvers need it; whoever only verifies does without, more slowly."""
+    try:
+        return find_spec("numba") is not None
+    except ImportError:
+        return False
 
 
 class Span(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import event
 from numba.extending import intrinsic
@@ -105,6 +107,11 @@ def scalar(function: F) -> F:
     return _compiled(function)
 
 
+def exact(function: F) -> F:
+    """Compile a kernel of sums that a proof follows rounding by rounding: nothing is reordered."""
+    return _compiled(function)
+
+
 def inlined(function: F) -> F:
     """As `scalar`, and copied into every caller: for what is done once per entry of the data."""
     return _compiled(function, inline="always")
@@ -160,12 +167,33 @@ def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         name = "llvm.prefetch.p0"
-        llvm = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+        called = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
         address = builder.bitcast(builder.gep(view.data, [values[1]]), byte)
-        builder.call(llvm, [address, word(0), word(3), word(1)])  # for reading, into every level
+        builder.call(called, [address, word(0), word(3), word(1)])  # for reading, into every level
 
     return numba.types.void(array, numba.types.intp), generate
 
+
+def _fused(typing_context: Any, a: Any, b: Any, c: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.fma(*values)
+
+    return numba.types.float64(a, b, c), generate
+
+
+def _has_fused() -> bool:
+    """Whether this processor multiplies and adds in one rounding, and numba compiles for it."""
+    if getattr(numba.config, "CPU_NAME", None) or getattr(numba.config, "CPU_FEATURES", None):
+        return False  # it was told to compile for another one
+    if platform.machine().lower() in ("aarch64", "arm64"):
+        return True
+    return bool(llvm.get_host_cpu_features().get("fma", False))
+
+
+fused: Any = intrinsic(_fused)
+"""fused(a, b, c): a b + c with one rounding. To be called only where `HAS_FUSED`."""
+HAS_FUSED = _has_fused()
+"""Else `fused` would be a function of the C library, which is slow and nobody vouches for."""
 
 prefetch: Any = intrinsic(_prefetch)
 """prefetch(array, i): ask for the cache line of array[i], and do not wait for it."""

@@ -33,6 +33,7 @@ from dualgap.designs.protocols import (
     Reduce,
     RowAccess,
     Rows,
+    Stored,
 )
 from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
@@ -62,6 +63,7 @@ __all__ = [
     "ScaledDesign",
     "Serial",
     "SparseDesign",
+    "Stored",
     "as_design",
     "check_structure",
 ]

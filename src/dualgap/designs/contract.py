@@ -27,7 +27,7 @@ from dualgap.designs.columns import Columns
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import SERIAL, Executor, RowArrays, RowTask, Task
 from dualgap.designs.ledger import Ledger, products
-from dualgap.designs.protocols import Rows
+from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.survey import Survey
 from dualgap.designs.tasks import Between, there_and_back, weigh, weigh_shifted
 
@@ -298,6 +298,16 @@ class Design(ABC):
             "Use a batch algorithm such as 'newton', 'adf-bpd' or 'working-set', or give it one "
             "that returns dualgap.designs.Rows."
         )
+
+    def stored(self, passes: float) -> Stored | None:
+        """The data as they lie in memory, for whoever reads all of them once; None if they do not.
+
+        Parameters
+        ----------
+        passes : float
+            What is entered in the ledger for it, beside one reading.
+        """
+        return None
 
     def take(self, rows: Mask) -> Design:
         """Some of the rows; a copy, where the data are in memory."""

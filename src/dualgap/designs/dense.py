@@ -17,7 +17,7 @@ from dualgap.designs.cuts import Cuts
 from dualgap.designs.executors import SERIAL, RowArrays
 from dualgap.designs.ledger import NORMS, Ledger, products
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
-from dualgap.designs.protocols import Rows
+from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.tasks import Between, there_and_back
 
 ROOM = 16
@@ -152,6 +152,12 @@ class DenseDesign(Design, counts=True):
             self._c_order = np.ascontiguousarray(self.A)
             self.ledger.rows += 0 if self._c_order is self.A else self.shape[0]
         return Rows(self._c_order, None, None, None, 0.0)
+
+    def stored(self, passes: float) -> Stored:
+        """The caller's data."""
+        self.ledger.rows += self.shape[0]
+        self.ledger.passes += passes
+        return Stored(self.A, None)
 
     @property
     def nonzeros(self) -> int:

@@ -26,6 +26,15 @@ class Rows(NamedTuple):
     """The value of an appended constant column, 0 if there is none."""
 
 
+class Stored(NamedTuple):
+    """The data as they lie in memory, float64 or float32, not to be written to."""
+
+    dense: np.ndarray[Any, Any] | None
+    """A matrix in C or Fortran order, or else None."""
+    sparse: Any
+    """A scipy matrix, CSR or CSC; None of dense data."""
+
+
 @runtime_checkable
 class Products(Protocol):
     """Enough for the batch algorithms of the paper."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from dualgap._compiling import can_compile
 from dualgap._types import Array, Mask, Places
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
@@ -17,7 +18,7 @@ from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.executors import SERIAL
 from dualgap.designs.ledger import NORMS, PRODUCT, Ledger, products
-from dualgap.designs.protocols import Rows
+from dualgap.designs.protocols import Rows, Stored
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -136,7 +137,7 @@ class SparseDesign(Design, counts=True):
         """In one reading, where there is enough to read and rows are at hand."""
         if self.cuts.any or self._executor is not SERIAL:
             return super().weighted_sweep(x, weights, shift)
-        if self.A.nnz < WORTH_A_KERNEL or self._csr is None:
+        if self.A.nnz < WORTH_A_KERNEL or self._csr is None or not can_compile():
             z = self.matvec(x)
             z = z + shift if shift else z
             return z, self.rmatvec(weights * z)
@@ -199,7 +200,7 @@ class SparseDesign(Design, counts=True):
         """Of every row and of every column, in one reading."""
         self.ledger.rows += self.shape[0]
         self.ledger.passes += NORMS
-        if self.nonzeros < WORTH_A_KERNEL:
+        if self.nonzeros < WORTH_A_KERNEL or not can_compile():
             squares = self._squares()
             return (
                 np.asarray(squares @ np.ones(self.shape[1])),
@@ -253,6 +254,12 @@ class SparseDesign(Design, counts=True):
     def _read(self, entries: int) -> None:
         """Enter these in the ledger."""
         self.ledger.rows += self.shape[0] * entries / max(1, self.nonzeros)
+
+    def stored(self, passes: float) -> Stored:
+        """The caller's data."""
+        self.ledger.rows += self.shape[0]
+        self.ledger.passes += passes
+        return Stored(None, self.A)
 
     @property
     def nonzeros(self) -> int:

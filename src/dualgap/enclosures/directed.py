@@ -62,9 +62,25 @@ def gam(k: float) -> float:
 
 
 def sum_up(terms: Array) -> float:
-    """At least the sum of numbers >= 0."""
+    """At least the sum of numbers >= 0; 0 if all of them are 0."""
     terms = np.asarray(terms)
-    return float(up(up(float(terms.sum())) * (1.0 + gam(terms.size + 4.0))))
+    total = float(terms.sum())
+    return up(up(total) * (1.0 + gam(terms.size + 4.0))) if total != 0.0 else 0.0
+
+
+def add_up(a: float, b: float) -> float:
+    """At least a + b; a sum with 0 is exact."""
+    return up(a + b) if a and b else a + b
+
+
+def divide_up(a: float, b: float) -> float:
+    """At least a/b for a >= 0 and b > 0; 0/b is exact."""
+    return up(a / b) if a else 0.0
+
+
+def multiply_up(a: float, b: float) -> float:
+    """At least a b for a, b >= 0; a product with 0 is exact."""
+    return up(a * b) if a and b else 0.0
 
 
 def sum_down(terms: Array) -> float:
@@ -77,7 +93,8 @@ def weighted_sum_up(w: Array | None, terms: Array) -> float:
     """At least sum_i w_i t_i for numbers w_i >= 0 (1 if None) and t_i >= 0."""
     if w is None:
         return sum_up(terms)
-    return sum_up(up(np.where(w > 0.0, w * terms, 0.0)))
+    counts = (w > 0.0) & (terms != 0.0)
+    return sum_up(np.where(counts, up(w * terms), 0.0))
 
 
 def weighted_sum_down(w: Array | None, terms: Array) -> float:
