@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import dualgap
+from dualgap.enclosures import down, exp_bounds, log_bounds, up
 from dualgap.losses import Loss
 
 
@@ -78,6 +79,38 @@ class Counts(Loss):
     def fenchel_gap(self, z: np.ndarray, y: np.ndarray, b: np.ndarray) -> np.ndarray:
         """phi(z) + phi*(y) - y z = mu - m - m log(mu/m), with mu = e^z."""
         return excess(np.maximum(y + b, 0.0), z)
+
+    def gap_above(
+        self, z_lo: np.ndarray, z_hi: np.ndarray, y: np.ndarray, b: np.ndarray
+    ) -> np.ndarray:
+        """The smaller one of two upper bounds of mu - m - m log(mu/m), every rounding counted.
+
+        It is at most (mu - m)^2/(2 min(m, mu)), which is sharp where mu is near m. Far from there
+        mu + m (log m - 1 - z) at the ends of z serves, as the gap is convex in z.
+        """
+        with np.errstate(all="ignore"):
+            m_lo, m_hi = np.maximum(down(y + b), 0.0), np.maximum(up(y + b), 0.0)
+            mu_lo, mu_hi = exp_bounds(z_lo, z_hi)
+            off = np.maximum(up(mu_hi - m_lo), -down(mu_lo - m_hi))
+            near = up(up(off * off) / (2.0 * np.minimum(m_lo, mu_lo)))
+            log_m = log_bounds(m_lo, m_hi)[1]
+            far = np.zeros_like(near)
+            for z, mu in ((z_lo, exp_bounds(z_lo, z_lo)[1]), (z_hi, mu_hi)):
+                slope = up(up(log_m - 1.0) - z)
+                far = np.maximum(far, up(mu + up(np.where(slope > 0.0, m_hi, m_lo) * slope)))
+            bound = np.fmin(near, far)
+        return np.where(bound >= 0.0, bound, np.inf)  # inf where floats end, never nan
+
+    def value_below(self, z_lo: np.ndarray, z_hi: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """mu - b + b (log b - z) at the end that is nearest to log b; 0 where that is inside."""
+        with np.errstate(all="ignore"):
+            log_lo, log_hi = log_bounds(b, b)
+            right = (b == 0.0) | (z_lo > log_hi)  # phi = mu where b = 0
+            z = np.where(right, z_lo, z_hi)
+            mu = exp_bounds(z, z)[0]
+            rest = np.where(b > 0.0, down(b * down(down(log_lo - z) - 1.0)), 0.0)
+            bound = np.where(right | (z_hi < log_lo), down(mu + rest), 0.0)
+        return np.where((bound > 0.0) & np.isfinite(bound), bound, 0.0)
 
     def mean(self, z: np.ndarray) -> np.ndarray:
         """The target that a prediction stands for."""

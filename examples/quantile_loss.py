@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import dualgap
+from dualgap.enclosures import down, up
 from dualgap.losses import RegressionLoss
 
 
@@ -75,6 +76,36 @@ class SmoothQuantile(RegressionLoss):
         p = self.grad(z, b)
         off = p - y
         return np.maximum(off * ((z - b) - self.h * p), 0.0) + 0.5 * self.h * off**2
+
+    def gap_above(
+        self, z_lo: np.ndarray, z_hi: np.ndarray, y: np.ndarray, b: np.ndarray
+    ) -> np.ndarray:
+        """The larger one of the gaps at both ends of r, every rounding counted.
+
+        (r - h y)^2/(2h) is the gap where r/h is in the domain and more than that elsewhere; beyond
+        an end e of the domain the gap is (e - y)(r - h (e + y)/2).
+        """
+        bound = np.zeros(y.shape)
+        with np.errstate(all="ignore"):
+            for r in (down(z_lo - b), up(z_hi - b)):
+                off = np.maximum(up(r - down(self.h * y)), up(up(self.h * y) - r))
+                gap = up(up(0.5 * up(off * off)) / self.h)
+                for sign, end in ((1.0, 1.0 - self.q), (-1.0, self.q)):
+                    room = np.maximum(up(end - sign * y), 0.0)
+                    half = down(down(end + sign * y) * (0.5 * self.h))
+                    beyond = up(room * up(np.maximum(sign * r - half, 0.0)))
+                    gap = np.where(sign * r > up(self.h * end), beyond, gap)
+                bound = np.maximum(bound, gap)
+        return np.where(bound >= 0.0, bound, np.inf)  # inf where floats end, never nan
+
+    def value_below(self, z_lo: np.ndarray, z_hi: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """y (r - h y/2), a lower bound for every y in the domain, at the r that is nearest to 0."""
+        with np.errstate(all="ignore"):
+            low, high = down(z_lo - b), up(z_hi - b)
+            size = np.where(low > 0.0, low, np.where(high < 0.0, -high, 0.0))
+            y = np.minimum(size / self.h, np.where(low > 0.0, 1.0 - self.q, self.q))
+            bound = down(y * down(size - up(y * (0.5 * self.h))))
+        return np.where((bound > 0.0) & np.isfinite(bound), bound, 0.0)
 
 
 def prices(n: int = 500, d: int = 5) -> tuple[np.ndarray, np.ndarray]:

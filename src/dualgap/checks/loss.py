@@ -14,6 +14,7 @@ import numpy as np
 
 from dualgap._types import Array, Mask
 from dualgap.checks._digits import lost_digits
+from dualgap.checks._enclosures import enclosure_laws
 from dualgap.checks._loss_targets import targets_for
 from dualgap.checks.errors import LawError
 from dualgap.losses.contract import Loss, check_contract, no_loss
@@ -38,7 +39,7 @@ def check_loss(loss: Loss, targets: Any = None) -> None:
     holds 0 and every phi'(z); phi + phi* >= y z, with equality at y = phi'(z); conj_grad inverts
     grad; phi'' <= 1/gamma (or hess_bound, where gamma is None) and >= delta; the dual prox, if
     there is one, solves its equation; the flags, if they are set, are true; no more digits are
-    lost than a certificate allows for.
+    lost than a certificate allows for; enclosures, if there are any, enclose.
 
     Parameters
     ----------
@@ -98,6 +99,8 @@ class _Laws:
         for s in (0.1, 1.0, 7.0) if self.loss.has_dual_prox else ():
             self._prox(s)
         self._flags()
+        if self.loss.has_enclosures:
+            self._enclosures()
 
     def _fail(
         self, broken: Mask, law: str, numbers: Callable[[int], str], b: Array | None = None
@@ -383,6 +386,12 @@ class _Laws:
             margins = loss.margins(np.full_like(z, way), b)
             if margins is not None:
                 self._margins(way, margins)
+
+    def _enclosures(self) -> None:
+        y, b = self._points()
+        z = np.tile(self.z, len(SHARES))
+        for law, broken, seen in enclosure_laws(self.loss, z, y, b):
+            self._fail(broken, law, seen.numbers, b)
 
     def _margins(self, way: float, margins: Array) -> None:
         z = self.z

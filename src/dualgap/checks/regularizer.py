@@ -15,6 +15,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
+from dualgap.checks._regularizer_bounds import ENCLOSURE_LAWS
 from dualgap.checks.errors import LawError
 from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type
@@ -73,6 +74,9 @@ def check_regularizer(regularizer: Regularizer, d: int = 4, *, random_state: int
         laws.compiled,
     ):
         law()
+    if regularizer.has_enclosures:
+        for enclosure in ENCLOSURE_LAWS:
+            enclosure(laws)
 
 
 class _Laws:

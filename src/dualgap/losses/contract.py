@@ -26,6 +26,12 @@ NEEDED_BY = {
     "conj_grad": "the certificate and starts from a y0 need the v with phi'(v) = y",
 }
 """What a loss must define, and who needs it."""
+NEEDED_SOMETIMES = {
+    "hess_bound": "the certificate needs the largest phi'' from low to high",
+    "gap_above": "a certificate that is a theorem needs upper bounds of phi(z) + phi*(y) - y z",
+    "value_below": "a certificate that is a theorem needs lower bounds of phi(z)",
+}
+"""The same for what only some losses, or some certificates, need."""
 ARGUMENTS = {
     "gamma": "",
     "value": "(z, b)",
@@ -34,6 +40,8 @@ ARGUMENTS = {
     "conj": "(y, b)",
     "conj_grad": "(y, b)",
     "hess_bound": "(low, high, b)",
+    "gap_above": "(z_lo, z_hi, y, b)",
+    "value_below": "(z_lo, z_hi, b)",
 }
 """The arguments of each of these, for the sentence that says what is lacking."""
 
@@ -53,7 +61,8 @@ class Loss:
     Optional: ``delta`` (0), ``targets`` (finite real numbers), ``null_point`` (searched for),
     ``prox_conj`` (without it algorithms that need the dual prox refuse the loss), ``margins``
     (without it nobody claims that no minimiser exists), ``fenchel_gap`` (a difference of the
-    terms), ``start`` (0), ``name`` (that of the class), and the flags below. Only losses of this
+    terms), ``gap_above`` and ``value_below`` (without them no certificate is a theorem), ``start``
+    (0), ``name`` (that of the class), and the flags below. Only losses of this
     package have a compiled form (``code``, ``parameter``); without one the randomised algorithms
     refuse the loss.
 
@@ -91,8 +100,9 @@ class Loss:
     ...     def conj_grad(self, y, b):
     ...         return b + self.scale**2 * y
     >>> dualgap.check_loss(Scaled())
-    >>> dualgap.solve([[1.0], [2.0]], [1.0, 3.0], loss=Scaled(), l2=0.1).status.converged
-    True
+    >>> result = dualgap.solve([[1.0], [2.0]], [1.0, 3.0], loss=Scaled(), l2=0.1)
+    >>> result.status.name, result.certificate.kind
+    ('ESTIMATED', 'float')
     """
 
     name: ClassVar[str]
@@ -115,16 +125,23 @@ class Loss:
     """`fenchel_gap` is a product of differences, and takes none of numbers larger than itself."""
     is_vector: ClassVar[bool] = False
     """A row has `outputs` predictions: z, y and gradients have shape (n, K), values (n,)."""
+    has_enclosures: ClassVar[bool] = False
+    """Whether there are `gap_above` and `value_below`; set where a class defines both."""
     value_at_zero: ClassVar[float | None] = None
     """phi(0) where that is the same for every target; None otherwise."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """A name, if there is none, and whether there is a dual prox."""
+        """A name, if there is none, and whether there are a dual prox and enclosures."""
         super().__init_subclass__(**options)
         if "name" not in cls.__dict__:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         if "prox_conj" in cls.__dict__ and "has_dual_prox" not in cls.__dict__:
             cls.has_dual_prox = True
+        if "has_enclosures" not in cls.__dict__:
+            if {"gap_above", "value_below"} <= {*cls.__dict__}:
+                cls.has_enclosures = True
+            elif {"value", "conj", "domain"} & {*cls.__dict__}:
+                cls.has_enclosures = False  # those of the base are about another function
 
     @property
     def parameter(self) -> float:
@@ -247,6 +264,33 @@ class Loss:
         """Predictions per row, K; None for a loss of one."""
         return None
 
+    # ---- enclosures: numbers that hold with all roundings counted ----
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """At least h(z) = phi(z) + phi*(y) - y z for every *real* z from z_lo to z_hi, row by row.
+
+        Every rounding is counted, by `dualgap.enclosures.up` and its kin; y is in the domain and
+        stands for itself. h is convex in z, so that the larger one of its values at the ends will
+        do. The ends may be infinite or huge: the result may be inf, but neither nan nor too small.
+        """
+        self._lacks("gap_above")
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """At most phi(z) for every real z from z_lo to z_hi, row by row, and >= 0."""
+        self._lacks("value_below")
+
+    def value_above(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """At least phi(z) for every real z from z_lo to z_hi: the gap at y = 0.
+
+        That is phi(z) - inf phi. Override it where inf phi, which is -phi*(0), is not 0.
+        """
+        return self.gap_above(z_lo, z_hi, np.zeros_like(z_lo), b)
+
+    @property
+    def falls_to_zero(self) -> bool:
+        """Whether inf phi = 0, so that phi(z) is the gap at y = 0: `value_above` is as it was."""
+        return type(self).value_above is Loss.value_above
+
     # ---- what follows from the formulas; overridden where sharing work pays ----
 
     @property
@@ -322,7 +366,7 @@ class Loss:
 
 def lacking(cls: type[Loss], names: list[str]) -> str:
     """The sentence on what a class does not define, and who needs it."""
-    needs = {**NEEDED_BY, "hess_bound": "the certificate needs the largest phi'' from low to high"}
+    needs = {**NEEDED_BY, **NEEDED_SOMETIMES}
     parts = [f"{name}{ARGUMENTS[name]} ({needs[name]})" for name in names]
     return (
         f"{cls.__name__} does not define {', '.join(parts)}. Define "

@@ -10,6 +10,15 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import weighted_sum
 from dualgap._types import Array
+from dualgap.enclosures.directed import down, up
+from dualgap.enclosures.exponential import exp_down, exp_up, log_down, log_up
+from dualgap.enclosures.relative_entropy import (
+    SMALL,
+    apart,
+    divergence_above,
+    divergence_below,
+    sum_of_two,
+)
 from dualgap.losses.contract import Loss
 from dualgap.losses.poisson import LARGEST, divergence, log_of
 
@@ -94,3 +103,20 @@ class Gamma(Loss):
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """mu - m - m log(mu/m) with mu = b e^-z."""
         return divergence(np.maximum(1.0 - y, 0.0), np.log(b) - z)
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """mu - m - m log(mu/m) with mu = b e^-z, rounded up."""
+        m = sum_of_two(np.ones_like(z_lo), -y)
+        mu = exp_down(-z_hi, b), exp_up(-z_lo, b)
+        log_mu = None
+        if (mu[0] < SMALL * np.maximum(m[1], 1.0)).any():
+            with np.errstate(all="ignore"):
+                log_mu = down(log_down(b) - z_hi)
+        return divergence_above(m, mu, apart(m, mu), log_mu)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """mu - 1 - log mu, rounded down; 0 where 1 is between the ends of mu."""
+        mu = exp_down(-z_hi, b), exp_up(-z_lo, b)
+        with np.errstate(all="ignore"):
+            log_mu = up(np.maximum(log_up(b) - z_lo, -1e300)) if (mu[1] < SMALL).any() else None
+        return divergence_below(np.ones_like(z_lo), mu, log_mu)

@@ -9,7 +9,15 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
+from dualgap.enclosures import pieces
 from dualgap.losses.contract import MarginLoss
+
+
+def shortfalls(z_lo: Array, z_hi: Array, b: Array) -> tuple[pieces.Pair, pieces.Pair]:
+    """1 - b z at both ends of z, the smaller one first, exactly."""
+    low, high = np.where(b > 0.0, z_hi, -z_lo), np.where(b > 0.0, z_lo, -z_hi)
+    one = np.ones_like(low)
+    return pieces.difference(one, low), pieces.difference(one, high)
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,16 @@ class SmoothedHinge(MarginLoss):
         k = np.clip(short / self.width, 0.0, 1.0)
         return np.maximum((k - p) * (short - 0.5 * self.width * (k + p)), 0.0)
 
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """(1 - m - h p)^2/(2h), or what is less beyond the quadratic part, rounded up."""
+        low, high = shortfalls(z_lo, z_hi, b)
+        return pieces.gap_above(low, high, -b * y, 0.0, 1.0, self.width)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """phi at the largest margin, rounded down."""
+        low, high = shortfalls(z_lo, z_hi, b)
+        return pieces.value_below(low, high, 0.0, 1.0, self.width)
+
 
 @dataclass(frozen=True)
 class SquaredHinge(MarginLoss):
@@ -148,3 +166,13 @@ class SquaredHinge(MarginLoss):
         short, p = 1.0 - b * z, -b * y
         k = np.maximum(short, 0.0)
         return np.maximum((k - p) * (short - 0.5 * (k + p)), 0.0)
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """(1 - m - p)^2/2, or p (p/2 + m - 1) where m > 1, rounded up."""
+        low, high = shortfalls(z_lo, z_hi, b)
+        return pieces.gap_above(low, high, -b * y, 0.0, np.inf)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """phi at the largest margin, rounded down."""
+        low, high = shortfalls(z_lo, z_hi, b)
+        return pieces.value_below(low, high, 0.0, np.inf)

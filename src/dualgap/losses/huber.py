@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
+from dualgap.enclosures import pieces
 from dualgap.losses.contract import RegressionLoss
 
 
@@ -81,3 +82,13 @@ class Huber(RegressionLoss):
         r = z - b
         h = np.clip(r, -self.threshold, self.threshold)
         return np.maximum((h - y) * (r - 0.5 * (h + y)), 0.0)
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """(r - y)^2/2, or (e -+ y)(|r| - (e +- y)/2) beyond the threshold, rounded up."""
+        low, high = pieces.difference(z_lo, b), pieces.difference(z_hi, b)
+        return pieces.gap_above(low, high, y, -self.threshold, self.threshold)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """r^2/2 or e |r| - e^2/2, rounded down; 0 where b is between the ends."""
+        low, high = pieces.difference(z_lo, b), pieces.difference(z_hi, b)
+        return pieces.value_below(low, high, -self.threshold, self.threshold)

@@ -10,7 +10,19 @@ import numpy as np
 from scipy.special import entr, expit, logit, xlog1py
 
 from dualgap import _validation as check
+from dualgap._compiling import can_compile
 from dualgap._types import Array, Mask
+from dualgap.enclosures.directed import down, up
+from dualgap.enclosures.exponential import (
+    LARGEST,
+    exp_down,
+    exp_up,
+    expit_above,
+    log1p_down,
+    log1p_up,
+)
+from dualgap.enclosures.pieces import difference
+from dualgap.enclosures.relative_entropy import divergence_above, sum_of_two
 from dualgap.losses.contract import MarginLoss
 
 
@@ -76,6 +88,45 @@ def _near_root(k: Array, s: float) -> Array:
     return np.asarray(u * (1.0 - np.log1p(u) / (2.0 + u)) - a)
 
 
+FAR = 600.0
+"""|z| from which e^-|z| nears the end of the floats."""
+
+
+def against(z_lo: Array, z_hi: Array, b: Array) -> tuple[Array, Array]:
+    """The ends of t = -b z."""
+    right = b > 0.0
+    return np.where(right, -z_hi, z_lo), np.where(right, -z_lo, z_hi)
+
+
+def _without_conjugate(t: Array, p: Array, rest: Array) -> Array:
+    """At least log(1 + e^t) - p t, which is above the gap as phi* <= 0; rest is at least 1 - p."""
+    share = np.where(t > 0.0, rest, p)
+    line = np.where(share > 0.0, up(share * np.abs(t)), 0.0)
+    return np.asarray(up(line + log1p_up(exp_up(-np.abs(t)))))
+
+
+def entropy_above(t_lo: Array, t_hi: Array, small: Array, large: Mask) -> Array:
+    """At least D(p, s) + D(1 - p, 1 - s), s = expit(t), for all t from t_lo to t_hi.
+
+    ``small`` is the smaller one of p and 1 - p, a float; ``large`` says where it is 1 - p.
+    """
+    s_hi, c_lo = expit_above(t_hi)
+    c_hi, s_lo = expit_above(-t_lo)
+    rest_lo, rest_hi = sum_of_two(np.ones_like(small), -small)
+    p = np.where(large, rest_lo, small), np.where(large, rest_hi, small)
+    q = np.where(large, small, rest_lo), np.where(large, small, rest_hi)
+    with np.errstate(all="ignore"):
+        d_hi = up(np.where(large, small - c_lo, s_hi - small))
+        d_lo = down(np.where(large, small - c_hi, s_lo - small))
+        value = divergence_above(p, (s_lo, s_hi), (d_lo, d_hi))
+        value = up(value + divergence_above(q, (c_lo, c_hi), (-d_hi, -d_lo)))
+        far = (np.maximum(-t_lo, t_hi) > FAR) & (value > 0.0)
+        if far.any():
+            ends = [_without_conjugate(t[far], p[1][far], q[1][far]) for t in (t_lo, t_hi)]
+            value[far] = np.minimum(value[far], np.maximum(*ends))
+    return np.where(value >= 0.0, value, np.inf)
+
+
 WORTH_A_KERNEL = 4096
 """Rows from which loading a compiled kernel pays."""
 
@@ -138,7 +189,7 @@ class Logistic(MarginLoss):
 
     def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
         """The same and phi'(z), with one exponential a row."""
-        if z.size < WORTH_A_KERNEL:
+        if z.size < WORTH_A_KERNEL or not can_compile():
             grad = self.grad(z, b)
             return self.total(z, b, grad), grad
         from dualgap.kernels.logistic import total_and_slopes
@@ -150,7 +201,7 @@ class Logistic(MarginLoss):
 
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """phi(z) + phi*(y) - y z; of many rows as a relative entropy."""
-        if z.size < WORTH_A_KERNEL:
+        if z.size < WORTH_A_KERNEL or not can_compile():
             return super().fenchel_gap(z, y, b)
         from dualgap.kernels.logistic import fenchel_gaps
 
@@ -208,6 +259,24 @@ class Logistic(MarginLoss):
     def margins(self, z: Array, b: Array) -> Array:
         """b z."""
         return b * z
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """D(p, s) + D(1 - p, 1 - s) with s = expit(-m), D as in `enclosures.relative_entropy`.
+
+        s - p is taken between whichever of s, p and their complements are the smaller ones.
+        """
+        p = np.abs(y)  # y = -b p with p >= 0
+        large = p >= 0.5
+        with np.errstate(all="ignore"):
+            small = np.where(large, 1.0 - p, p)  # exactly
+        return entropy_above(*against(z_lo, z_hi, b), small, large)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """log(1 + e^t) = max(t, 0) + log(1 + e^-|t|) at the least t = -b z, rounded down."""
+        t, _ = against(z_lo, z_hi, b)
+        with np.errstate(all="ignore"):
+            value = np.clip(t, 0.0, LARGEST) + log1p_down(exp_down(-np.abs(t)))
+            return np.asarray(np.maximum(down(np.minimum(value, LARGEST)), 0.0))
 
 
 @dataclass(frozen=True)
@@ -279,3 +348,43 @@ class StrongLogistic(MarginLoss):
         """As `prox_conj`, from a guess."""
         z = -b * solve_margin(-b * v, s + self.strength, -b * guess)
         return z, self.grad(z, b)
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """The gap of the logistic loss at y1, and (y2 - k z)^2/(2k), for a split y = y1 + y2.
+
+        Every split gives an upper bound: phi* is the least of phi1*(y1) + phi2*(y2). The slopes at
+        v with phi'(v) = y are the best one. y1 = -b p, with p or 1 - p a float, and y2 = y - y1 is
+        a sum of three floats.
+        """
+        k, t = self.strength, -b * self.conj_grad(y, b)
+        with np.errstate(all="ignore"):
+            t = np.where(np.isfinite(t), t, 0.0)
+            small, large = expit(-np.abs(t)), t > 0.0
+            first = entropy_above(*against(z_lo, z_hi, b), small, large)
+            y2, e = difference(y, np.where(large, -b, 0.0))
+            e, tail = (e + np.where(large, -b, b) * small), e
+            exact = (tail == 0.0) | (small == 0.0)
+            e_lo, e_hi = np.where(exact, e, down(e)), np.where(exact, e, up(e))
+            most = up(up(y2 - down(k * z_lo)) + e_hi)
+            least = down(down(y2 - up(k * z_hi)) + e_lo)
+            off = np.maximum(np.abs(most), np.abs(least))
+            value = up(first + up(up(0.5 * up(off * off)) / k))
+        return np.where(value >= 0.0, value, np.inf)
+
+    def value_above(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """log(1 + exp(-m)) + (k/2) z^2, rounded up; it is never 0, so that the gap at 0 is less."""
+        first = Logistic().value_above(z_lo, z_hi, b)
+        with np.errstate(all="ignore"):
+            far = np.maximum(-z_lo, z_hi)
+            value = up(first + up(0.5 * up(self.strength * up(far * far))))
+        return np.where(value >= 0.0, value, np.inf)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """Both terms at their least, rounded down."""
+        first = Logistic().value_below(z_lo, z_hi, b)
+        with np.errstate(all="ignore"):
+            near = np.maximum(np.maximum(z_lo, -z_hi), 0.0)
+            square = down(0.5 * down(self.strength * down(near * near)))
+            value = first + np.where(square > 0.0, square, 0.0)
+            value = down(np.minimum(value, LARGEST))
+        return np.where(value > 0.0, value, 0.0)

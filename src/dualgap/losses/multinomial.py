@@ -17,6 +17,7 @@ from scipy.special import xlog1py, xlogy
 
 from dualgap import _validation as check
 from dualgap._types import Array
+from dualgap.enclosures import classes
 from dualgap.losses.contract import Loss
 
 EPS = float(np.finfo(float).eps)
@@ -221,6 +222,30 @@ class Multinomial(Loss):
             p, log_s, s = p[far], log_s[far], s[far]
             terms[far] = np.maximum(xlogy(p, p) - p * log_s - p + s, 0.0)
         return np.asarray(terms.sum(axis=1))
+
+    def gap_above(
+        self, z_lo: Array, z_hi: Array, y: Array, b: Array, slack: Array | None = None
+    ) -> Array:
+        """At least sum_k p_k log(p_k/s_k) for every real z in the box, s = softmax(z), row by row.
+
+        Parameters
+        ----------
+        z_lo, z_hi : array of shape (n, K)
+            The ends, score by score; a constant may be added to a row of both.
+        y : array of shape (n, K)
+            Floats >= 0 whose sum over the other classes, rounded up, is at most 1. The entry of a
+            row's own class is not read: it is minus the *real* sum of the others.
+        b : array
+            The classes.
+        slack : array of shape (n, K), optional
+            The bound then holds for every real y' in the domain with |y'_k - y_k| <= slack_k, where
+            y_k is that real number for the own class.
+        """
+        return classes.gap_above(z_lo, z_hi, np.broadcast_to(y, z_lo.shape), own(b), slack)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """log sum_k exp(z_k - z_b) with the least z_k and the largest z_b, rounded down."""
+        return classes.value_below(z_lo, z_hi, own(b))
 
     def rounded(self, z: Array, b: Array) -> Array:
         """1 and z_k - max z, as far as its exponential is not 0."""

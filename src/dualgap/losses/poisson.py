@@ -10,6 +10,13 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import weighted_sum
 from dualgap._types import Array
+from dualgap.enclosures.exponential import exp_bounds
+from dualgap.enclosures.relative_entropy import (
+    apart,
+    divergence_above,
+    divergence_below,
+    sum_of_two,
+)
 from dualgap.losses.contract import Loss
 
 LARGEST = 1e300
@@ -123,3 +130,12 @@ class Poisson(Loss):
     def fenchel_gap(self, z: Array, y: Array, b: Array) -> Array:
         """mu - m - m log(mu/m) with mu = e^z."""
         return divergence(np.maximum(y + b, 0.0), z)
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """mu - m - m log(mu/m) with mu = e^z, rounded up."""
+        m, mu = sum_of_two(y, b), exp_bounds(z_lo, z_hi)
+        return divergence_above(m, mu, apart(m, mu), z_lo)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """mu - b - b log(mu/b), rounded down; 0 where b is between the ends of mu."""
+        return divergence_below(b, exp_bounds(z_lo, z_hi), z_hi)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.enclosures import pieces
 from dualgap.losses.contract import RegressionLoss
 
 
@@ -57,3 +58,13 @@ class Squared(RegressionLoss):
         """(z - b - y)^2/2."""
         r = z - b - y
         return 0.5 * r * r
+
+    def gap_above(self, z_lo: Array, z_hi: Array, y: Array, b: Array) -> Array:
+        """(z - b - y)^2/2, rounded up."""
+        low, high = pieces.difference(z_lo, b), pieces.difference(z_hi, b)
+        return pieces.gap_above(low, high, y, -np.inf, np.inf)
+
+    def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
+        """(z - b)^2/2, rounded down; 0 where b is between the ends."""
+        low, high = pieces.difference(z_lo, b), pieces.difference(z_hi, b)
+        return pieces.value_below(low, high, -np.inf, np.inf)
