@@ -7,6 +7,9 @@
 Every algorithm that asks for prox and nothing else serves it. One that says of itself that it is an
 elastic net between bounds (``compiled_form``) is served by the compiled coordinate steps, too.
 
+The last four methods of the class are its enclosures: bounds that hold for real numbers, with the
+rounding of every operation included. With them certificates of problems with it are theorems.
+
 Run it with ``python examples/non_negative.py``.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 import dualgap
+from dualgap.enclosures import at_least, at_most, down, sum_down, sum_up, up
 from dualgap.regularizers import Bounded, Regularizer
 
 
@@ -56,6 +60,27 @@ class Positive(Regularizer):
     def fenchel_gap(self, x: np.ndarray, s: np.ndarray) -> np.ndarray:
         """l1 x + 0 - s x."""
         return x * (self.l1 - s)
+
+    def gap_above(
+        self, x: np.ndarray, s_lo: np.ndarray, s_hi: np.ndarray, blur: float = 0.0
+    ) -> np.ndarray:
+        """x (l1 - s) is largest at the lower end; `up` pays for the rounding of each operation."""
+        l1 = at_most(self.l1, blur)
+        gap = up(x * up(l1 - np.minimum(s_lo, l1)))
+        return np.where((x >= 0.0) & (gap >= 0.0), gap, np.inf)
+
+    def value_above(self, x: np.ndarray, blur: float = 0.0) -> float:
+        """l1 sum(x), rounded up."""
+        return sum_up(up(at_most(self.l1, blur) * x)) if (x >= 0.0).all() else np.inf
+
+    def value_below(self, x: np.ndarray, blur: float = 0.0) -> float:
+        """l1 sum(x), rounded down."""
+        terms = np.maximum(down(at_least(self.l1, blur) * x), 0.0)
+        return sum_down(terms) if (x >= 0.0).all() else np.inf
+
+    def inner_interval(self, blur: float = 0.0) -> tuple[float, float]:
+        """s <= l1, from inside: l1 is exact, unless it stands for numbers nearby."""
+        return -np.inf, float(at_least(self.l1, blur))
 
 
 class CompiledPositive(Positive):

@@ -16,6 +16,8 @@ import numpy as np
 
 from dualgap._arrays import total, within
 from dualgap._types import Array
+from dualgap.enclosures.strengths import at_least
+from dualgap.regularizers import bounds
 from dualgap.regularizers.contract import Bounded, Regularizer
 from dualgap.regularizers.strengths import given, padded, per_coordinate, refuse_uneven
 
@@ -195,6 +197,56 @@ class Box(Regularizer):
             for name, fill in (("lower", -np.inf), ("upper", np.inf), ("l1", 0.0), ("l2", 0.0))
         ]
         return Box._made(*parts)
+
+    # ---- enclosures ----
+
+    def gap_above(self, x: Array, s_lo: Array, s_hi: Array, blur: float = 0.0) -> Array:
+        """The sum of four terms >= 0 that is derived in `dualgap.regularizers.bounds`."""
+        return bounds.gap_above(
+            x,
+            s_lo,
+            s_hi,
+            self.l1,
+            self.l2,
+            lower=self.lower,
+            upper=self.upper,
+            has_l2=self.penalised_strength > 0.0,
+            blur=blur,
+        )
+
+    def _is_outside(self, x: Array) -> bool:
+        return bool(((x < self.lower) | (x > self.upper)).any())
+
+    def value_above(self, x: Array, blur: float = 0.0) -> float:
+        """At least g(x); the ends are exact, so that x is in the box or not."""
+        outside = self._is_outside(x)
+        return float(np.inf) if outside else bounds.value_above(x, self.l1, self.l2, blur)
+
+    def value_below(self, x: Array, blur: float = 0.0) -> float:
+        """At most g(x)."""
+        outside = self._is_outside(x)
+        return float(np.inf) if outside else bounds.value_below(x, self.l1, self.l2, blur)
+
+    def inner_interval(self, blur: float = 0.0) -> tuple[Array, Array]:
+        """Ends only where there is neither l2 nor an end of the box, l1 from inside."""
+        l1 = at_least(self.l1, blur)
+        low = np.where((self.l2 > 0.0) | (self.lower > -np.inf), -np.inf, -l1)
+        high = np.where((self.l2 > 0.0) | (self.upper < np.inf), np.inf, l1)
+        shape = np.broadcast_shapes(low.shape, high.shape)
+        return np.broadcast_to(low, shape), np.broadcast_to(high, shape)
+
+    def strength_below(self, blur: float = 0.0) -> Array:
+        """l2 from below."""
+        return np.asarray(at_least(self.l2, blur))
+
+    def zero_interval(self, blur: float = 0.0) -> tuple[Array, Array]:
+        """[-l1, l1] from inside, without an end where the box ends at 0; none if 0 is outside."""
+        l1 = at_least(self.l1, blur)
+        holds = (self.lower <= 0.0) & (self.upper >= 0.0)
+        low = np.where(holds, np.where(self.lower < 0.0, -l1, -np.inf), np.inf)
+        high = np.where(holds, np.where(self.upper > 0.0, l1, np.inf), -np.inf)
+        shape = np.broadcast_shapes(low.shape, high.shape)
+        return np.broadcast_to(low, shape), np.broadcast_to(high, shape)
 
 
 def _shown(values: Array) -> str:

@@ -16,6 +16,8 @@ import numpy as np
 
 from dualgap._arrays import total, weighted_sum, within
 from dualgap._types import Array, Mask
+from dualgap.enclosures.strengths import at_least
+from dualgap.regularizers import bounds
 from dualgap.regularizers.contract import Bounded, Regularizer
 from dualgap.regularizers.strengths import given, padded, per_coordinate, refuse_uneven
 
@@ -198,3 +200,33 @@ class ElasticNet(Regularizer):
             return np.asarray(curved)
         kept = within(s, self.l1)
         return np.asarray(curved + np.maximum(self.l1 * np.abs(x) - kept * x, 0.0))
+
+    # ---- enclosures ----
+
+    def gap_above(self, x: Array, s_lo: Array, s_hi: Array, blur: float = 0.0) -> Array:
+        """|x|(l1 - clip(sgn(x) s, -l1, l1)) + (l2 x - S(s, l1))^2/(2 l2), both terms >= 0."""
+        return bounds.gap_above(
+            x, s_lo, s_hi, self.l1, self.l2, has_l1=self.has_l1, has_l2=self.has_l2, blur=blur
+        )
+
+    def value_above(self, x: Array, blur: float = 0.0) -> float:
+        """At least g(x)."""
+        return bounds.value_above(x, self.l1, self.l2, blur)
+
+    def value_below(self, x: Array, blur: float = 0.0) -> float:
+        """At most g(x)."""
+        return bounds.value_below(x, self.l1, self.l2, blur)
+
+    def inner_interval(self, blur: float = 0.0) -> tuple[Array, Array]:
+        """[-l1, l1] from inside where l2 = 0, everything elsewhere."""
+        high = np.where(self.l2 > 0, np.inf, at_least(self.l1, blur))
+        return -high, high
+
+    def strength_below(self, blur: float = 0.0) -> Array:
+        """l2 from below."""
+        return np.asarray(at_least(self.l2, blur))
+
+    def zero_interval(self, blur: float = 0.0) -> tuple[Array, Array]:
+        """[-l1, l1] from inside, whatever l2 is."""
+        high = np.asarray(at_least(self.l1, blur))
+        return -high, high

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.enclosures.directed import sum_down, sum_up
 from dualgap.regularizers.contract import Regularizer
 from dualgap.regularizers.strengths import padded, per_coordinate
 
@@ -54,6 +55,7 @@ class Extended(Regularizer):
     def __post_init__(self) -> None:
         """Look at what there is one of for each coordinate."""
         _ = self._ends, self._smooth
+        object.__setattr__(self, "has_enclosures", self.g.has_enclosures)  # of this value alone
 
     @cached_property
     def _ends(self) -> tuple[Array, Array]:
@@ -144,6 +146,41 @@ class Extended(Regularizer):
     def is_homogeneous(self) -> bool:
         """That of g."""
         return self.g.is_homogeneous
+
+    def gap_above(self, x: Array, s_lo: Array, s_hi: Array, blur: float = 0.0) -> Array:
+        """That of g; 0 on free coordinates."""
+        columns = zip(*(self._columns(v) for v in (x, s_lo, s_hi)), strict=True)
+        parts = [self.g.gap_above(a, low, high, blur) for a, low, high in columns]
+        return self._joined(parts, x, np.zeros(()))
+
+    def value_above(self, x: Array, blur: float = 0.0) -> float:
+        """Those of every column."""
+        return sum_up(np.array([self.g.value_above(c, blur) for c in self._columns(x)]))
+
+    def value_below(self, x: Array, blur: float = 0.0) -> float:
+        """Those of every column."""
+        return sum_down(np.array([self.g.value_below(c, blur) for c in self._columns(x)]))
+
+    def inner_interval(self, blur: float = 0.0) -> tuple[Array, Array]:
+        """That of g; {0} on free coordinates."""
+        low, high = (
+            self._padded(per_coordinate(self.g, "inner_interval", end, self.d))
+            for end in self.g.inner_interval(blur)
+        )
+        return low, high
+
+    def strength_below(self, blur: float = 0.0) -> Array:
+        """That of g, and 0."""
+        least = self.g.strength_below(blur)
+        return self._padded(per_coordinate(self.g, "strength_below", least, self.d))
+
+    def zero_interval(self, blur: float = 0.0) -> tuple[Array, Array]:
+        """That of g; {0}, inside of which there is nothing, on free coordinates."""
+        low, high = (
+            self._padded(per_coordinate(self.g, "zero_interval", end, self.d))
+            for end in self.g.zero_interval(blur)
+        )
+        return low, high
 
 
 @dataclass(frozen=True, eq=False)
