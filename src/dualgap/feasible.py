@@ -56,6 +56,8 @@ class DualPoint(NamedTuple):
     """It is so far from y, in |.|_Q, where phi* is y^2/2 and that is all there is to say."""
     shrunk: float = 1.0
     """y is so many times what it would be if A'Qy were known exactly."""
+    span: Span | None = None
+    """That of the free columns, out of which the step to the real point leads; see `spans`."""
 
 
 def repair_is_free(problem: Problem) -> bool:
@@ -126,6 +128,8 @@ def make_feasible(
     y: Array,
     products: Products = PLAIN,
     phi: float | None = None,
+    *,
+    with_sums: bool = True,
 ) -> DualPoint | None:
     """A dual point made from y, or None where this cannot be done.
 
@@ -140,6 +144,9 @@ def make_feasible(
         How A'Qy is computed.
     phi : float, optional
         sum_i q_i phi_i(z_i), if it is known.
+    with_sums : bool
+        Whether u = A'Qy and its error are wanted; without, they may be empty, which saves a
+        product with the data.
     """
     inside = problem.loss.into_domain(y, problem.b)
     counts = None if problem.uniform else per_row(problem.q, y) > 0  # None: all
@@ -169,6 +176,8 @@ def make_feasible(
             return None
         y, u, last = projected
         kind = "gap_projected_dual"
+    if not with_sums and not problem.regularizer.may_scale:
+        return DualPoint(y, np.empty(0), kind, np.empty(0), np.empty(0), span=last.span)
     if u is None or isinstance(products, Precise):
         u = products.adjoint(problem, y)
     if length is None:
@@ -193,7 +202,12 @@ def make_feasible(
     shift = last.nu if last.is_shift(problem) else 0.0
     if error is None:
         error = products.adjoint_error(problem, length, u, last.reach)
-    return DualPoint(y, u, kind, length, error, extra, last.reach, shift, shrunk)
+    return DualPoint(y, u, kind, length, error, extra, last.reach, shift, shrunk, last.span)
+
+
+def needs_predictions(problem: Problem) -> bool:
+    """Whether `make_feasible` looks at z: where dual points are moved in proportion to phi''."""
+    return problem.regularizer.has_one_sided or needs_factorisation(problem)
 
 
 def asked_about(problem: Problem, y: Array) -> Array | None:
@@ -230,10 +244,12 @@ class _LastStep(NamedTuple):
     D: Array | None = None
     reach: float = 0.0
     """That of `DualPoint`."""
+    span: Span | None = None
+    """The same."""
 
     def times(self, t: float) -> _LastStep:
         """The same for t y; tau is a ratio."""
-        return _LastStep(self.tau, t * self.nu, self.D, t * self.reach)
+        return _LastStep(self.tau, t * self.nu, self.D, t * self.reach, self.span)
 
     def is_shift(self, problem: Problem) -> bool:
         """Squared loss where every row moves: phi* is y^2/2, and nu is like an error of z."""
@@ -312,8 +328,8 @@ def _project(problem: Problem, z: Array, y: Array) -> tuple[Array, Array, _LastS
         of_classes = simplex.project(problem, z, y)
         if of_classes is None:
             return None
-        y, u, nu, D = of_classes
-        return y, u, _LastStep(nu=nu, D=D, reach=nu)
+        y, u, nu, D, span = of_classes
+        return y, u, _LastStep(nu=nu, D=D, reach=nu, span=span)
     few = int(problem.regularizer.free.sum()) <= min(problem.n, GRAM_LIMIT)
     if problem.loss.is_quadratic or not few:
         return _move(problem, z, y, problem.free_span)
@@ -345,7 +361,7 @@ def _move(
     u = problem.adjoint(moved)
     nu = span.distance(moved, u) if moved.any() else 0.0
     most = 1.0 if span.D is None else float(span.D.max())
-    last = _LastStep(nu=nu, D=span.D, reach=nu * math.sqrt(most))
+    last = _LastStep(nu=nu, D=span.D, reach=nu * math.sqrt(most), span=span)
     return None if last.cost(problem, z, moved) is None else (moved, u, last)
 
 

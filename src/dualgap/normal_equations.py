@@ -92,7 +92,8 @@ class NormalEquations:
         """Factorise G, which is overwritten."""
         diagonal = np.diag(G).copy()
         self.unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-        G *= self.unit * self.unit[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # of what is below UNDERFLOWING
+            G *= self.unit * self.unit[:, None]
         norm = float(np.abs(G).sum(axis=0).max())
         self._cholesky, info = scipy.linalg.lapack.dpotrf(G, lower=1)
         self.rcond = 0.0
@@ -108,6 +109,14 @@ class NormalEquations:
         """beta with G beta = r (r and beta on S)."""
         out = scipy.linalg.cho_solve((self._cholesky, True), self.unit * r, check_finite=False)
         return np.asarray(self.unit * out)
+
+    def inverse_factor(self) -> Array:
+        """X with X' G X = I but for rounding."""
+        identity = np.eye(self.unit.size)
+        half = scipy.linalg.solve_triangular(
+            self._cholesky, identity, lower=True, check_finite=False
+        )
+        return np.asarray(self.unit[:, None] * half.T)
 
     def norm(self, r: Array) -> float:
         """sqrt(r' G^-1 r)."""

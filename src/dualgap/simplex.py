@@ -14,9 +14,13 @@ from dualgap._types import Array
 from dualgap.losses.multinomial import own, softmax
 from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
+from dualgap.spans import Span
 
 SIDE_LIMIT = 2048
 """Largest number of free coefficients for which their Hessian is factorised."""
+
+Projected = tuple[Array, Array, float, Array | None, Span | None]
+"""y, u = A'Qy, and the nu, D and span of the last step."""
 
 
 def balance(y: Array, q: Array, b: Array) -> Array:
@@ -69,12 +73,10 @@ def _stationary(rates: Array) -> Array:
 
 
 @np.errstate(over="ignore", under="ignore", invalid="ignore")
-def project(
-    problem: Problem, z: Array, y: Array
-) -> tuple[Array, Array, float, Array | None] | None:
+def project(problem: Problem, z: Array, y: Array) -> Projected | None:
     """Bring (A'Qy)_j to 0 on the free rows j without leaving the simplices, or None.
 
-    y, u = A'Qy, and the nu and D of the last step, which only real numbers can make (see `spans`).
+    With what the last step takes, which only real numbers can make (see `spans`).
     """
     K, span = y.shape[1], problem.free_span
     if span is None:
@@ -100,15 +102,13 @@ def project(
     return _last_step(problem, z, _shrink(problem, closed(np.stack(columns, axis=1), problem.b)))
 
 
-def _last_step(
-    problem: Problem, z: Array, y: Array | None
-) -> tuple[Array, Array, float, Array | None] | None:
+def _last_step(problem: Problem, z: Array, y: Array | None) -> Projected | None:
     """Rows whose probabilities are all large enough take up, class by class, what rounding left."""
     if y is None:
         return None
     u = problem.adjoint(y)
     if not y.any():
-        return y, u, 0.0, None
+        return y, u, 0.0, None, problem.free_span
     smallest = probabilities(y, problem.b).min(axis=1)
     for least in (1e-2, 1e-4, 1e-6, 1e-8, 1e-10):
         D = (smallest >= least).astype(np.float64)
@@ -120,7 +120,7 @@ def _last_step(
         pairs = zip(y.T, u.T, strict=True)
         nu = math.hypot(*(span.distance(np.ascontiguousarray(a), b) for a, b in pairs))
         if cost(problem, z, y, nu, D) is not None:
-            return y, u, nu, D
+            return y, u, nu, D, span
     return None
 
 

@@ -15,6 +15,9 @@ regular:
   nu <= |X' rho|/(1 - |C'C - I|)^(1/2). X comes from a QR factorisation, in float64 or, for columns
   that are nearly dependent, with twice the digits.
 
+`Span.distance` says so up to rounding, for steps and estimates; `Span.proved_distance` is a theorem
+about the floats as they are (see `span_proofs`), for certificates.
+
 Columns are left out only if they are proved to be combinations of the others: a column of zeros, or
 an exact relation with small integers (a duplicate, a one-hot code and the constant). No singular
 value is ever taken for 0; where there is no proof there is no span.
@@ -24,37 +27,32 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
-import scipy.linalg
-import scipy.linalg.lapack
 
 from dualgap._double import Double, of, two_product
-from dualgap._rounding import UNIT, gamma, sum_error
+from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array, Mask, Places
+from dualgap.bases import groups_of_rows, orthonormal
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
 from dualgap.normal_equations import NormalEquations
+from dualgap.span_proofs import (
+    BasisProof,
+    GramProof,
+    basis_proof,
+    columns_of,
+    exact_sums,
+    gram_proof,
+    rows_of,
+)
 
 DENSE_LIMIT = 1 << 26
 """Most entries of a dense copy of the columns (512 MiB)."""
-PRECISE_LIMIT = 2e7
-"""Most n m^2 for which m columns are made orthonormal with twice the digits (about a second)."""
 FEW_ENTRIES = 4096
 """Columns with at most this many entries are summed with twice the digits (some microseconds)."""
-INDEPENDENT = 1e-10
-"""Of a column at unit length, what must be left of it beside the others for float64 to say so."""
-PRECISELY_INDEPENDENT = 2.0**-85
-"""The same with twice the digits."""
-LARGEST_DENOMINATOR = 64
-"""Of the coefficients in exact relations between columns."""
-RELATION_LIMIT = 4_000_000
-"""Most entries of an exact relation that are added up one by one."""
-
-
-Orthonormal = tuple[Double, Array, float, Places]
-"""X, C = B_kept X, a lower bound on the least singular value of B_kept X, and which are kept."""
 
 
 class Span(ABC):
@@ -79,6 +77,30 @@ class Span(ABC):
     @abstractmethod
     def distance(self, y: Array, u: Array) -> float:
         """An upper bound on nu, given u = A'Qy in float64; inf where none can be had."""
+
+    @property
+    @abstractmethod
+    def root(self) -> Array:
+        """r: the weights of the real move are omega = r^2, the squares of these floats."""
+
+    @abstractmethod
+    def proved_distance(self, high: Array, low: Array | None = None) -> float:
+        """An upper bound on nu in real arithmetic, every rounding counted; inf where none is known.
+
+        Here sums are not divided by W: with the rows' own weights w let alpha_i = w_i y_i and
+
+            G = F' diag(r^2) F,    rho = F' alpha,    nu^2 = rho' G^(-1) rho,
+            y' = y - diag(r^2/w) F G^(-1) rho,    r as in `root`, 0 where w is.
+
+        Then F' diag(w) y' = 0, |y'_i - y_i| <= nu r_i/w_i and, for every column a_j of the design,
+        |sum_i a_ij w_i (y'_i - y_i)| <= nu sqrt(sum_i (r_i a_ij)^2). Columns of F that were left
+        out have sum_i f_i w_i y'_i = 0 as well. The columns are what `Design.blocks` says they are.
+
+        Parameters
+        ----------
+        high, low : array of shape (n,)
+            alpha = high + low exactly; low is 0 by default.
+        """
 
 
 def span(
@@ -162,6 +184,36 @@ class GramSpan(Span):
         known = self.equations.norm(u[self.equations.columns])
         return 1.0001 * (known + float(np.linalg.norm(open_)) / math.sqrt(self.equations.proved))
 
+    @cached_property
+    def root(self) -> Array:
+        """The rounded roots of q D."""
+        return np.sqrt(self.q if self.D is None else self.q * self.D)
+
+    def proved_distance(self, high: Array, low: Array | None = None) -> float:
+        """By a factor of the Gram matrix, or of the columns where that is not enough."""
+        if not (high.any() or (low is not None and low.any())):
+            return 0.0
+        if self._proof is None:
+            return math.inf
+        design, columns = self.equations.design, self.equations.columns
+        rho, error = exact_sums(columns_of(design, columns), self.dimension, high, low)
+        return self._proof.distance(rho, error)
+
+    def proved_by_sums(self, rho: Array, error: Array) -> float:
+        """The same for rho = F' alpha that is known to within ``error``, entry by entry."""
+        if not (rho.any() or error.any()):
+            return 0.0
+        return math.inf if self._proof is None else self._proof.distance(of(rho), error)
+
+    @cached_property
+    def _proof(self) -> GramProof | BasisProof | None:
+        equations = self.equations
+        design, columns = equations.design, equations.columns
+        proof = gram_proof(design, columns, self.root, equations.unit, equations.proved)
+        if proof is None and design.shape[0] * self.dimension <= DENSE_LIMIT:
+            return basis_proof(self.basis(), of(equations.inverse_factor()), self.root)
+        return proof
+
 
 class BasisSpan(Span):
     """The span of any columns of which a basis can be proved to be one.
@@ -174,6 +226,13 @@ class BasisSpan(Span):
         C = diag(r) F X is nearly orthonormal, r^2 = q D.
     everything : bool
         Whether the basis spans all of R^n, so that y' = 0.
+    counts : bool array of shape (n,)
+        Rows that were looked at: those with q > 0. The others neither move nor may be other than 0.
+    faithful : bool
+        Whether no entry of F was rounded when columns were scaled.
+    groups : tuple, optional
+        The distinct rows of the columns, turned, where the basis is the indicators of equal rows,
+        and an X that shows them to be independent.
     """
 
     def __init__(
@@ -188,11 +247,15 @@ class BasisSpan(Span):
         low: float,
         untouched: Array,
         everything: bool,
+        counts: Mask,
+        faithful: bool,
+        groups: tuple[Array, Double] | None,
     ) -> None:
         self.F, self.X, self.C, self.r, self.q, self.D = F, X, C, r, q, D
         self.weights, self.low, self.untouched, self.everything = (
             weights, low, untouched, everything,
         )  # fmt: skip
+        self.counts, self.faithful, self.groups = counts, faithful, groups
         self.total = float(q.size) if weights is None else math.fsum(weights)
 
     @classmethod
@@ -205,26 +268,28 @@ class BasisSpan(Span):
         if not counts.all():
             F = np.where(counts[:, None], F, 0.0)
         r = np.sqrt(q if D is None else q * D)
-        F = _in_powers_of_two(F)
+        F, faithful = _scaled(F, _to_unit_size(F))
         F = _indicators(F[:, F.any(axis=0)])
         # A column that no moving row touches is none to divide by; F'Qy has to be 0 as it is.
         touched = (F * (r > 0.0)[:, None]).any(axis=0)
         F, untouched = F[:, touched], F[:, ~touched]
-        row_scale = _in_powers_of_two(r[:, None] * F, only_factors=True)
-        F = np.ldexp(F, row_scale)
+        F, again = _scaled(F, _to_unit_size(r[:, None] * F))
         B = Double(*two_product(r[:, None], F))
-        found = _orthonormal(B, F, counts)
+        found, groups = orthonormal(B, F, counts), None
         if found is None and not untouched.size and r[counts].all():
-            groups = _groups_of_rows(F, counts)
-            if groups is not None:  # they span what F spans
-                F = groups
+            by_rows = groups_of_rows(F, counts)
+            if by_rows is not None:  # they span what F spans
+                F, groups = by_rows
                 B = Double(*two_product(r[:, None], F))
-                found = _orthonormal(B, F, counts)
+                found = orthonormal(B, F, counts)
         if found is None:
             return None
         X, C, low, kept = found
         everything = len(kept) == int(counts.sum()) == int((r[counts] > 0.0).sum())
-        return cls(F[:, kept], X, C, r, q, D, weights, low, untouched, everything)
+        faithful = faithful and again
+        return cls(
+            F[:, kept], X, C, r, q, D, weights, low, untouched, everything, counts, faithful, groups
+        )
 
     @property
     def dimension(self) -> int:
@@ -253,6 +318,36 @@ class BasisSpan(Span):
         t, open_ = self._coefficients(y)
         return 1.0001 * (float(np.linalg.norm(t)) + float(np.linalg.norm(open_))) / self.low
 
+    @property
+    def root(self) -> Array:
+        """The rounded roots of q D."""
+        return self.r
+
+    def proved_distance(self, high: Array, low: Array | None = None) -> float:
+        """|X' rho|/low, where nothing else stands in the way."""
+        moving = high != 0.0 if low is None else (high != 0.0) | (low != 0.0)
+        if not moving.any():
+            return 0.0
+        # Relations were looked at, and columns that do not move left out, for rows that count only.
+        if (moving & ~self.counts).any() or (self.untouched[moving] != 0.0).any():
+            return math.inf
+        if self.dimension == 0:
+            return 0.0
+        if self._proof is None:
+            return math.inf
+        rho, error = exact_sums(rows_of(self.F), self.dimension, high, low)
+        return self._proof.distance(rho, error)
+
+    @cached_property
+    def _proof(self) -> BasisProof | None:
+        if not self.faithful:
+            return None
+        if self.groups is not None:
+            rows, X = self.groups
+            if basis_proof(rows, X, np.ones(len(rows))) is None:
+                return None
+        return basis_proof(self.F, self.X, self.r)
+
     def _coefficients(self, y: Array) -> tuple[Array, Array]:
         """X' rho, and a bound on its error."""
         if self.F.shape[1] == 0:
@@ -270,26 +365,6 @@ class BasisSpan(Span):
         return t.high / self.total, open_ / self.total
 
 
-def _groups_of_rows(F: Array, counts: Mask) -> Array | None:
-    """The indicators of equal rows, if these span what the columns F span; else None.
-
-    Let R be the distinct rows of F that are not 0 and E the indicators of where they stand: F = E
-    R. If the rows of R are independent, F and E have the same span.
-    """
-    some = np.flatnonzero(counts & F.any(axis=1))
-    distinct, group = np.unique(F[some], axis=0, return_inverse=True)
-    k = distinct.shape[0]
-    if k > F.shape[1]:
-        return None
-    turned = np.ascontiguousarray(distinct.T)
-    rows = _orthonormal(of(turned), turned, np.ones(F.shape[1], dtype=bool))
-    if rows is None or rows[3].size < k:
-        return None
-    E = np.zeros((F.shape[0], k))
-    E[some, group.reshape(-1)] = 1.0
-    return E
-
-
 def _dense(design: Design, columns: Mask) -> Array:
     F = np.empty((design.shape[0], int(columns.sum())))
     for at, block in design.blocks(block_rows(design.shape[1])):
@@ -297,10 +372,15 @@ def _dense(design: Design, columns: Mask) -> Array:
     return F
 
 
-def _in_powers_of_two(F: Array, only_factors: bool = False) -> Array:
-    """Columns times the power of two that brings their largest entry near 1 (or the exponents)."""
-    exponents = -np.frexp(np.abs(F).max(axis=0, initial=0.0))[1]
-    return np.asarray(exponents if only_factors else np.ldexp(F, exponents))
+def _to_unit_size(F: Array) -> Places:
+    """The exponents of two that bring the largest entries of columns near 1."""
+    return np.asarray(-np.frexp(np.abs(F).max(axis=0, initial=0.0))[1], dtype=np.intp)
+
+
+def _scaled(F: Array, exponents: Places) -> tuple[Array, bool]:
+    """Columns times powers of two, and whether that is exact: small entries may underflow."""
+    out = np.ldexp(F, exponents)
+    return out, bool((np.ldexp(out, -exponents) == F).all())
 
 
 def _indicators(F: Array) -> Array:
@@ -309,132 +389,3 @@ def _indicators(F: Array) -> Array:
     one_size = ((np.abs(F) == largest) | (F == 0.0)).all(axis=0)
     one_sign = (F >= 0.0).all(axis=0) | (F <= 0.0).all(axis=0)
     return np.where(one_size & one_sign, (F != 0.0).astype(np.float64), F)
-
-
-def _orthonormal(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
-    """A basis made nearly orthonormal.
-
-    None where a column is neither independent of the others nor proved to be a combination of them.
-    """
-    n, m = F.shape
-    found = _by_householder(B, F, counts)
-    if found is None and n * m * m <= PRECISE_LIMIT:
-        found = _by_gram_schmidt(B, F, counts)
-    return found
-
-
-def _by_householder(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
-    """In float64."""
-    n, m = F.shape
-    if m == 0:
-        return of(np.zeros((0, 0))), np.zeros((n, 0)), 1.0, np.zeros(0, dtype=np.intp)
-    lengths = np.linalg.norm(B.high, axis=0)
-    R, order = scipy.linalg.qr(
-        B.high / lengths, mode="r", pivoting=True, check_finite=False, overwrite_a=True
-    )
-    rank = int((np.abs(np.diag(R)) > INDEPENDENT).sum())
-    kept, others = order[:rank], order[rank:]
-    inverse = scipy.linalg.solve_triangular(R[:rank, :rank], np.eye(rank), check_finite=False)
-    rows = int(counts.sum())
-    if rank < rows and others.size:
-        T = (inverse @ R[:rank, rank:]) / lengths[kept, None] * lengths[others]
-        if not _are_combinations(F, kept, others, T, exact=False):
-            return None
-    X = inverse / lengths[kept, None]
-    C = B.high[:, kept] @ X
-    sizes = np.abs(B.high[:, kept]) @ np.abs(X)
-    low = _least_singular_value(C, gamma(rank + 8) * float(np.linalg.norm(sizes)))
-    return (of(X), C, low, kept) if low > 0.5 else None
-
-
-def _by_gram_schmidt(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
-    """Modified Gram-Schmidt with pivoting and twice the digits; X goes through the same steps."""
-    n, m = F.shape
-    scale = _inverse_root(B.times(B).sum())
-    V = B.times(scale)
-    X = Double(np.diag(scale.high), np.diag(scale.low))
-    left = np.arange(m)
-    kept: list[int] = []
-    coefficients: list[Double] = []
-    while left.size:
-        squares = V.times(V).sum()
-        k = int(np.argmax(squares.high))
-        if squares.high[k] <= PRECISELY_INDEPENDENT**2 or len(kept) == int(counts.sum()):
-            break
-        unit = _inverse_root(squares.at(slice(k, k + 1)))
-        v, x = V.at(slice(None), k).times(unit), X.at(slice(None), k).times(unit)
-        kept.append(int(left[k]))
-        coefficients.append(x)
-        others = np.delete(np.arange(left.size), k)
-        left = left[others]
-        V, X = V.at(slice(None), others), X.at(slice(None), others)
-        v, x = v.at(slice(None), None), x.at(slice(None), None)
-        part = V.times(v).sum()
-        V, X = V.minus(v.times(part)), X.minus(x.times(part))
-    at = np.array(kept, dtype=np.intp)
-    basis = Double(
-        np.stack([x.high[at] for x in coefficients], axis=1),
-        np.stack([x.low[at] for x in coefficients], axis=1),
-    )
-    if len(kept) < int(counts.sum()) and left.size:
-        # A column that is left is F_j less a sum of the kept ones: X says which.
-        T = -X.high[at] / np.diagonal(X.high[left])
-        if not _are_combinations(F, at, left, T, exact=True):
-            return None
-    product, size = of(np.zeros((n, at.size))), np.zeros((n, at.size))
-    for j, column in enumerate(at):
-        term = B.at(slice(None), column, None).times(basis.at(j))
-        size += np.abs(term.high)
-        product = product.plus(term)
-    C = product.high
-    error = 64.0 * (at.size + 4) * UNIT**2 * float(np.linalg.norm(size))
-    error += UNIT * float(np.linalg.norm(C))
-    low = _least_singular_value(C, error)
-    return (basis, C, low, at) if low > 0.5 else None
-
-
-def _inverse_root(a: Double) -> Double:
-    """1/sqrt(a)."""
-    return of(np.ones_like(a.high)).over(a.root())
-
-
-def _least_singular_value(C: Array, error: float) -> float:
-    """A lower bound on that of any matrix within ``error`` (Frobenius) of C."""
-    gram = C.T @ C
-    off = float(np.abs(gram - np.eye(C.shape[1])).sum(axis=1).max(initial=0.0))
-    off += gamma(C.shape[0] + 4) * float((C * C).sum())
-    return math.sqrt(1.0 - off) - error if off < 1.0 else 0.0
-
-
-def _are_combinations(F: Array, kept: Places, others: Places, T: Array, exact: bool) -> bool:
-    """Whether every other column is, exactly, a combination of the kept ones near T.
-
-    With ``exact`` T is good to the last bit, so that coefficients may be any floats; else they are
-    looked for as fractions of small integers.
-    """
-    return all(_is_combination(F, kept, int(j), t, exact) for j, t in zip(others, T.T, strict=True))
-
-
-def _is_combination(F: Array, kept: Places, j: int, t: Array, exact: bool) -> bool:
-    """den F_j = sum_k num_k F_k in every row."""
-    if exact and _relation_holds(F, kept, j, np.where(np.abs(t) > 2.0**-80, t, 0.0), 1.0):
-        return True
-    for den in range(1, LARGEST_DENOMINATOR + 1):
-        num = np.round(den * t)
-        if np.abs(den * t - num).max(initial=0.0) <= 1e-6 * den:
-            return _relation_holds(F, kept, j, num, float(den))
-    return False
-
-
-def _relation_holds(F: Array, kept: Places, j: int, num: Array, den: float) -> bool:
-    kept, num = kept[num != 0.0], num[num != 0.0]
-    columns = np.column_stack((F[:, kept], F[:, j]))
-    factors = np.append(num, -den)
-    short = columns * 2.0**12
-    if (factors == np.round(factors)).all() and np.abs(factors).sum() < 2.0**40:
-        if (short == np.floor(short)).all():
-            return not (columns @ factors).any()  # multiples of 2^-12 below 2^40: sums are exact
-    if columns.size > RELATION_LIMIT:
-        return False
-    high, low = two_product(columns, np.broadcast_to(factors, columns.shape))
-    return all(math.fsum((*a, *b)) == 0.0 for a, b in zip(high.tolist(), low.tolist(), strict=True))
