@@ -17,7 +17,7 @@ from dualgap._arrays import dot
 from dualgap._compiling import clock
 from dualgap._types import Array
 from dualgap.algorithms.contract import NOTHING_SHOWN, Algorithm, Shown
-from dualgap.certificate import Certificate, certified_pair
+from dualgap.certificate import Certificate, Estimate, estimated_pair, proved_pair
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.limits import Limits, OutOfTime
 from dualgap.preconditioners.contract import Preconditioner
@@ -118,10 +118,14 @@ class Run:
         self.one_class = one_class(problem)
         self.before: Array | None = None
         """x of the last step, where it is asked for."""
-        self.found: tuple[Array, Array, Certificate] | None = None
-        self.last: tuple[Array, Array, Certificate] | None = None
-        self.better: tuple[Array, Array, Certificate] | None = None
-        """A point of the user's problem that no iteration made, its y and its certificate."""
+        self.found: tuple[Array, Array, Estimate] | None = None
+        self.last: tuple[Array, Array, Estimate] | None = None
+        self.better: tuple[Array, Array, Estimate] | None = None
+        """A point of the user's problem that no iteration made, its y and its gap in floats."""
+        self.proof: tuple[Array, Array, Certificate] | None = None
+        """What was last proved: a point of the user's problem, its y and its certificate."""
+        self.unproved = 0
+        """How often a gap was within tol in floats, and not in what can be proved."""
         self.exhausted = False
         """Whether careful Newton steps have found nothing below P of the best x."""
 
@@ -258,20 +262,44 @@ class Run:
         target = self.tol * self.problem.scale(best.primal)
         gap = best.primal - best.dual
         if gap <= target and s.t >= self.attempts.next_confirmation:
-            certificate = self._certify(s, best.x, best.y)
-            if certificate.certified and certificate.gap <= target:
-                return self._converged(s)
-            if _at_floor(certificate):
+            estimate = self._certify(s, best.x, best.y)
+            if estimate.certified and estimate.gap <= target:
+                ended = self._converged(s, self._last_point(s))
+                if ended is not None:
+                    return ended
+            elif _at_floor(estimate):
                 return Status.ROUNDING
             self.attempts.next_confirmation = s.t + self.algorithm.patience
         elif not self.free:
             return self._judge_paid(s, target) or self._judge_stuck(s)
         return self._judge_rounding(s, gap) or self._judge_stuck(s)
 
-    def _converged(self, s: State) -> Status:
-        """A tiny P may also mean that there is nothing to converge to."""
-        separated = separates(self.problem, s.x, s.z)
-        return Status.NO_MINIMISER if separated else Status.CONVERGED
+    def _converged(self, s: State, point: tuple[Array, Array]) -> Status | None:
+        """The float gap is within tol: prove it. If that fails the run goes on, once.
+
+        A tiny P may also mean that there is nothing to converge to.
+        """
+        if separates(self.problem, s.x, s.z):
+            return Status.NO_MINIMISER
+        x, y = point
+        certificate, y = proved_pair(self.user, x, y)
+        self.proof = (x, y, certificate)
+        if self._is_reached(certificate):
+            return Status.CONVERGED if certificate.certified else Status.ESTIMATED
+        self.unproved += 1
+        if self.unproved == 1:
+            return None
+        return Status.ROUNDING if certificate.certified else Status.STATIONARY
+
+    def _is_reached(self, certificate: Certificate) -> bool:
+        """Whether the gap is within tol: proved, or where nothing can be proved in floats."""
+        counts = certificate.certified or certificate.kind == "float"
+        return counts and certificate.relative_gap <= self.tol
+
+    def _last_point(self, s: State) -> tuple[Array, Array]:
+        """What `_certify` has looked at last."""
+        assert self.last is not None
+        return self._to_user(s, self.last[0]), self.last[1]
 
     def _judge_settled(self, s: State) -> Status | None:
         """Nothing but what float64 can give will do: go on until x, too, stands still."""
@@ -312,7 +340,8 @@ class Run:
         before = self.better
         certificate = self._certify_harder(s)
         if certificate.gap <= self.tol * self.user.scale(certificate.primal):
-            return self._converged(s)
+            assert self.better is not None
+            return self._converged(s, self.better[:2])
         if still and certificate.dual <= 0.0 and has_direction(self.user):
             return Status.NO_MINIMISER
         if self.exhausted and certificate.certified and not self.user.regularizer.has_l1:
@@ -341,8 +370,9 @@ class Run:
             return None
         certificate = self._certify(s, s.x, None)
         if certificate.certified:
-            if certificate.gap <= target:
-                return self._converged(s)
+            if certificate.gap <= target and s.t >= self.attempts.next_confirmation:
+                self.attempts.next_confirmation = s.t + self.algorithm.patience
+                return self._converged(s, self._last_point(s))
             if due and _at_floor(certificate):
                 return Status.ROUNDING
             if estimate > 0:
@@ -362,28 +392,29 @@ class Run:
             return None
         certificate = self._certify_harder(s)
         if certificate.gap <= target:
-            return self._converged(s)
+            assert self.better is not None
+            return self._converged(s, self.better[:2])
         before, self.attempts.lowest = self.attempts.lowest, s.incumbent.lowest
         if not before - s.incumbent.lowest <= 0.01 * target:
             return None
         return Status.NO_MINIMISER if has_direction(self.user) else Status.STATIONARY
 
-    def _certify(self, s: State, x: Array | None, y: Array | None) -> Certificate:
-        """A paid check: from the user's data, and counted."""
+    def _certify(self, s: State, x: Array | None, y: Array | None) -> Estimate:
+        """A paid check, in floats: from the user's data, and counted."""
         assert x is not None
         self.attempts.passes += 1
-        certificate, y = certified_pair(self.user, self._to_user(s, x), y)
+        certificate, y = estimated_pair(self.user, self._to_user(s, x), y)
         self.found = self.last = (x, y, certificate)
         return certificate
 
-    def _certify_harder(self, s: State) -> Certificate:
+    def _certify_harder(self, s: State) -> Estimate:
         """The best that can be said of the best x: at its y, at phi'(A x), at a Newton step's.
 
         A second-order method takes that step, too, as exactly as float64 allows.
         """
         assert s.incumbent.x is not None
         x = self._to_user(s, s.incumbent.x)
-        found, y = certified_pair(self.user, x, s.incumbent.y)
+        found, y = estimated_pair(self.user, x, s.incumbent.y)
         earlier, self.better = self.better, (x, y, found)
         trials = [(x, None), (x, newton_dual(self.user, x, self.user.predict(x)))]
         if self.algorithm.is_second_order:
@@ -394,7 +425,7 @@ class Run:
             self.exhausted = near is x and is_refinable(self.user, x)
             trials += [(near, None), (near, newton_dual(self.user, near, self.user.predict(near)))]
         for point, guess in trials:
-            trial, y = certified_pair(self.user, point, guess)
+            trial, y = estimated_pair(self.user, point, guess)
             self.attempts.passes += 1
             if trial.gap < found.gap or (trial.primal < found.primal and trial.gap == found.gap):
                 found, self.better = trial, (point, y, trial)
@@ -415,33 +446,46 @@ class Run:
 
     # ---- the end ----
 
-    def _result(self, s: State, status: Status, notes: list[str]) -> Result:
+    def _proved_end(self, s: State, status: Status) -> tuple[Array, Array, Certificate]:
+        """The point to return, its y, and the proof: the float gap says which, others are tried."""
         problem, best = self.user, s.incumbent
         assert best.x is not None
-        x = self._to_user(s, best.x)
-        y = best.y
+        x, y = self._to_user(s, best.x), best.y
         known = self.last is not None and self.last[0] is best.x and self.last[1] is y
         if known and self.last is not None:
-            certificate = self.last[2]
+            estimate = self.last[2]
         else:
-            certificate, y = certified_pair(problem, x, y)
-        if certificate.gap > self.tol * problem.scale(best.primal):
-            guesses: list[Array | None] = [None]
+            estimate, y = estimated_pair(problem, x, y)
+        if self.better is not None and self.better[2].gap < estimate.gap:
+            x, y, estimate = self.better
+        if self.proof is not None and np.array_equal(self.proof[0], x) and self.proof[1] is y:
+            certificate = self.proof[2]
+        else:
+            certificate, y = proved_pair(problem, x, y)
+        if self.proof is not None and self.proof[2].gap < certificate.gap:
+            x, y, certificate = self.proof
+        if not self._is_reached(certificate):
+            guesses = [problem.loss.grad(problem.predict(x), problem.b)]
             if self.algorithm.is_second_order and status is not Status.PASS_LIMIT:
-                guesses.append(newton_dual(problem, x, problem.predict(x)))
+                newton = newton_dual(problem, x, problem.predict(x))
+                guesses += [] if newton is None else [newton]
             for guess in guesses:
-                trial, other = certified_pair(problem, x, guess)
+                trial = proved_pair(problem, x, guess)[0]
                 if trial.gap < certificate.gap:
-                    y, certificate = other, trial
-        if self.better is not None and self.better[2].gap < certificate.gap:
-            x, y, certificate = self.better
+                    y, certificate = guess, trial
+        return x, y, certificate
+
+    def _result(self, s: State, status: Status, notes: list[str]) -> Result:
+        problem = self.user
+        x, y, certificate = self._proved_end(s, status)
         target = self.tol * problem.scale(certificate.primal)
-        reached = certificate.certified and certificate.gap <= target
-        if reached and status in (Status.PASS_LIMIT, Status.ROUNDING, Status.STATIONARY):
-            status = Status.CONVERGED
-        if status is Status.CONVERGED and not reached:
-            status = Status.ROUNDING
-        assert y is not None
+        if self._is_reached(certificate):
+            if status in (Status.PASS_LIMIT, Status.ROUNDING, Status.STATIONARY):
+                status = Status.CONVERGED
+            if status is Status.CONVERGED and not certificate.certified:
+                status = Status.ESTIMATED
+        elif status in (Status.CONVERGED, Status.ESTIMATED):
+            status = Status.ROUNDING if certificate.certified else Status.STATIONARY
         # One more row, the certificate: of the best point, whatever the last iterate was.
         passes, elapsed = s.passes + s.check_passes + self.attempts.passes, self._elapsed()
         primal, dual, gap = certificate.primal, certificate.dual, certificate.gap
@@ -481,9 +525,9 @@ def _no_step(algorithm: Algorithm, s: State, new: Any) -> str:
     )
 
 
-def _at_floor(certificate: Certificate) -> bool:
-    """Whether what the certificate leaves open may be rounding."""
-    return certificate.certified and certificate.gap <= 4.0 * certificate.rounding
+def _at_floor(estimate: Estimate) -> bool:
+    """Whether what the float gap leaves open may be rounding."""
+    return estimate.certified and estimate.gap <= 4.0 * estimate.rounding
 
 
 def _better(s: State) -> Incumbent:

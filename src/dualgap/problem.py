@@ -400,6 +400,11 @@ class Problem:
         return span(self.design, q, self.regularizer.free.reshape(-1), D, self.sample_weight)
 
     @property
+    def intercept_scale(self) -> float:
+        """The entry of the constant column that stands for an intercept, a power of two; or 1."""
+        return self.design.scale if isinstance(self.design, InterceptDesign) else 1.0
+
+    @property
     def free_intercept_only(self) -> bool:
         """The intercept is the only coordinate without penalty."""
         return self.fit_intercept and self.regularizer.only_last_is_free

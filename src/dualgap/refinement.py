@@ -20,13 +20,19 @@ import scipy.linalg
 from dualgap import _validation as check
 from dualgap import limits
 from dualgap._types import Array, Places
+from dualgap.constants import GRAM_LIMIT
 from dualgap.designs.contract import block_rows
+from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 
 MOST_COLUMNS = 512
 MOST_ENTRIES = 1 << 18
 """n |J|: of a copy of the columns (2 MiB)."""
+MOST_PRODUCTS = 60
+"""Of conjugate gradients, where a Newton step is worth them."""
+ENOUGH = 1e-4
+"""They end where the residual, in the norm of the diagonal, is this share of what it was."""
 STEPS = 60
 SHORTEST = 1e-4
 """Of a step: below it, more damping is tried instead."""
@@ -85,14 +91,75 @@ def is_refinable(problem: Problem, x: Array) -> bool:
     return 0 < count <= MOST_COLUMNS and problem.n * count <= MOST_ENTRIES
 
 
-def newton_dual(problem: Problem, x: Array, z: Array) -> Array | None:
-    """The dual point of a Newton step from x, or None where it would cost too much."""
-    if not is_refinable(problem, x):
+def newton_dual(problem: Problem, x: Array, z: Array, *, dear: bool = False) -> Array | None:
+    """The dual point of a Newton step from x, or None where it would cost too much.
+
+    Parameters
+    ----------
+    problem : Problem
+    x, z : array
+        The point, with the intercept in it, and its predictions.
+    dear : bool
+        Whether it may cost some dozens of products with the data.
+    """
+    if problem.loss.is_vector or not np.isfinite(z).all():
         return None
-    model = _Model(problem, x, z, PLAIN)
-    y = model.slope + model.hess * problem.design.matvec(model.step(0.0))
-    y = problem.loss.into_domain(np.asarray(y), problem.b)
+    if is_refinable(problem, x):
+        model = _Model(problem, x, z, PLAIN)
+        slope, hess, step = model.slope, model.hess, model.step(0.0)
+    else:
+        slope, hess = problem.loss.grad(z, problem.b), problem.loss.hess(z, problem.b)
+        found = _plain_step(problem, x, slope, hess, dear)
+        if found is None:
+            return None
+        step = found
+    y = problem.loss.into_domain(np.asarray(slope + hess * problem.design.matvec(step)), problem.b)
     return y if float(np.abs(y).max(initial=0.0)) <= check.LARGEST else None  # not for nan, either
+
+
+def _plain_step(problem: Problem, x: Array, slope: Array, hess: Array, dear: bool) -> Array | None:
+    """The step by normal equations, or by conjugate gradients where columns are too many."""
+    g = problem.regularizer
+    if not (g.has_strengths or g.has_bounds):
+        return None
+    net = problem.bounded_net
+    smooth = (net.l1 == 0.0) | (x != 0.0)
+    if not g.has_strengths:
+        smooth &= (x > np.asarray(getattr(net, "lower"))) & (x < np.asarray(getattr(net, "upper")))  # noqa: B009
+    J = np.broadcast_to(smooth, x.shape).copy()
+    count = int(J.sum())
+    if count == 0:
+        return np.zeros_like(x)
+    l2 = np.broadcast_to(net.l2, x.shape)
+    gradient = problem.adjoint(slope) + l2 * x + net.l1 * np.sign(x)
+    weights, step = problem.q * hess, np.zeros_like(x)
+    if count <= min(problem.n, GRAM_LIMIT):
+        equations = NormalEquations(problem.design, weights, J, l2)
+        if equations.definite:
+            step[J] = -equations.solve(gradient[J])
+            return step
+    if not dear:
+        return None
+    diagonal = problem.design.column_norms_sq(weights) + l2
+    diagonal = np.where(J & (diagonal > 0.0), diagonal, np.inf)  # the others stay where they are
+    residual = np.where(J, -gradient, 0.0)
+    scaled = residual / diagonal
+    direction, size, least = scaled, float(residual @ scaled), 0.0
+    for _ in range(MOST_PRODUCTS):
+        if not size > max(least, 0.0):
+            break
+        least = least or ENOUGH**2 * size
+        product = problem.design.rmatvec(weights * problem.design.matvec(direction))
+        product = np.where(J, product + l2 * direction, 0.0)
+        bent = float(direction @ product)
+        if not bent > 0.0:
+            break
+        step = step + (size / bent) * direction
+        residual = residual - (size / bent) * product
+        scaled = residual / diagonal
+        size, before = float(residual @ scaled), size
+        direction = scaled + (size / before) * direction
+    return step
 
 
 def refined(problem: Problem, x: Array) -> Array:

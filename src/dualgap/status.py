@@ -9,6 +9,10 @@ class Status(Enum):
     """How a solve ended."""
 
     CONVERGED = "Converged: the certified gap is within tol."
+    ESTIMATED = (
+        "The gap in floats is within tol, but it is not proved: the certificate says what a proof "
+        "lacks."
+    )
     STATIONARY = (
         "Stationary but not certified: the steps no longer lower P, and no bound on its distance "
         "from the optimum could be proved."

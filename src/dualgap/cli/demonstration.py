@@ -117,7 +117,7 @@ def compare(problem: Comparison) -> tuple[dualgap.Result, Fit, Fit]:
 def _fit(
     problem: str, solver: str, certificate: dualgap.Certificate, seconds: float, note: str
 ) -> Fit:
-    gap = max(certificate.gap, certificate.rounding)
+    gap = certificate.gap
     return Fit(problem, solver, certificate.primal, gap, gap / certificate.primal, seconds, note)
 
 

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 import typer
@@ -62,5 +61,5 @@ def to_json(value: dict[str, Any], indent: int | None = 2) -> str:
 
 
 def certificate_fields(certificate: Certificate) -> dict[str, Any]:
-    """The certificate as a dict."""
-    return asdict(certificate)
+    """The certificate as a dict, without what it says of single coefficients."""
+    return certificate.plain()

@@ -26,13 +26,31 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.api import Problem
-from dualgap.certificate import Certificate, bounded_terms, evaluated
+from dualgap.certificate import Certificate, Estimate
+from dualgap.certificate.estimate import bounded_terms, evaluated
+from dualgap.certificate.proof import Bounds, bounds
+from dualgap.certificate.value import not_proved
+from dualgap.enclosures.digits import coefficient_error
+from dualgap.enclosures.directed import (
+    UNIT,
+    arithmetic_is_ieee,
+    down,
+    up,
+    weighted_sum_down,
+    weighted_sum_up,
+)
 from dualgap.feasible import DualPoint, make_feasible
 from dualgap.products import PLAIN, Predicted
 
 EPS = float(np.finfo(float).eps)
 SMALLEST_SCALE = 10.0 * EPS
 """scikit-learn's bound on the scale."""
+ALMOST = 0.95
+"""A search ends where the gap in floats is this share of tol: the proof has a little on top."""
+BLUR = 16.0 * UNIT
+"""Threshold e s and strength l = alpha s/W of the inner problem are floats within this share."""
+INSIDE = 1.0 - 1e-14
+"""v is shrunk a little inside of |v|^2 <= s^2, so that this can be proved."""
 
 
 class JointPoint(NamedTuple):
@@ -44,11 +62,19 @@ class JointPoint(NamedTuple):
     scale: float
     dual: Array
     """The v that the certificate rests on."""
-    certificate: Certificate
+    certificate: Estimate
+    """The gap in floats."""
+    primal_at_zero: float
+    """F at x = 0, for relative gaps."""
 
     def within(self, tol: float) -> bool:
-        """Whether the relative gap is certified to tol."""
-        return self.certificate.relative_gap <= tol
+        """Whether the relative gap is within tol, in floats."""
+        return self.certificate.relative_gap <= ALMOST * tol
+
+    def proved(self) -> Certificate:
+        """The proof of F - F* <= gap."""
+        with np.errstate(all="ignore"):
+            return _proved(self.problem, self.x, self.dual, self.scale, self.primal_at_zero)
 
 
 def best_scale(r: Array, q: Array, epsilon: float) -> float:
@@ -81,7 +107,7 @@ def best_scale(r: Array, q: Array, epsilon: float) -> float:
 def joint_point(
     problem: Problem, x: Array, duals: list[Array], scale: float, primal_at_zero: float
 ) -> JointPoint:
-    """F and its certificate at x and ``scale``; the best of the dual points v counts.
+    """F and its gap in floats at x and ``scale``; the best of the dual points v counts.
 
     Parameters
     ----------
@@ -107,23 +133,16 @@ def joint_point(
             gap, rounding, chosen = *found, dual
     certified = math.isfinite(gap)
     unit = max(primal, 1e-12 * primal_at_zero)
-    l2 = problem.l2 * 2.0 / scale  # F is this strongly convex in w
-    return JointPoint(
-        problem,
-        x,
-        scale,
-        chosen,
-        Certificate(
-            primal=primal,
-            dual=primal - gap if certified else -math.inf,
-            gap=gap,
-            relative_gap=gap / unit if certified and unit > 0 else gap,
-            certified=certified,
-            kind="gap_scaled_dual" if certified else "none",
-            rounding=rounding,
-            distance=math.sqrt(2.0 * gap / l2) if certified and l2 > 0 else math.inf,
-        ),
+    estimate = Estimate(
+        primal=primal,
+        dual=primal - gap if certified else -math.inf,
+        gap=gap,
+        relative_gap=gap / unit if certified and unit > 0 else gap,
+        certified=certified,
+        kind="gap_scaled_dual" if certified else "none",
+        rounding=rounding,
     )
+    return JointPoint(problem, x, scale, chosen, estimate, primal_at_zero)
 
 
 def _gap(
@@ -146,3 +165,65 @@ def _gap(
     from_scale = max(scale - t * t * square / scale, 0.0)
     gap = from_scale + 4.0 * EPS * scale + 2.0 / scale * (loss + penalty)
     return gap, gap - from_scale - 2.0 / scale * bare
+
+
+def _proved(
+    problem: Problem, x: Array, dual: Array, scale: float, primal_at_zero: float
+) -> Certificate:
+    """The three terms of F - D from above; what roundings of e s and l do to them is counted.
+
+    With a threshold T' within BLUR of T, h_T' differs from h_T by at most BLUR T |r|; and |v| <= T'
+    is made sure of by a scaling of v by 1 - BLUR (the scaling lemma of `certificate.proof`).
+    """
+    why = None if arithmetic_is_ieee() else "This thread does not round to nearest."
+    z = problem.predict(x)
+    point = make_feasible(problem, z, dual)
+    primal = scale + 2.0 / scale * problem.primal(x, z)
+    if why is not None or point is None or not math.isfinite(primal):
+        return not_proved(primal, why or "No feasible dual point was found.")
+    size = math.sqrt(problem.mean(point.y * point.y))
+    t = min(1.0, scale / size * INSIDE) if size > 0.0 else 1.0
+    found = bounds(problem, x, point._replace(y=t * point.y), blur=BLUR)
+    low, high = _mean_square(problem, found)
+    inside = 1.0 - 2.0 * BLUR
+    if found.s is None or up(high * inside) > down(scale * scale):
+        return not_proved(primal, "The dual point could not be proved to be feasible.")
+    low = down(low * inside * inside)
+    rest = up(found.primal_high * 2.0 * BLUR)
+    ends = found.at.ends(slice(None))
+    far = up(np.maximum(up(ends[1] - problem.b), up(problem.b - ends[0])))
+    edge = weighted_sum_up(problem.sample_weight, np.maximum(far, 0.0)) / found.weight.low
+    rest = up(rest + up(up(edge) * problem.loss.parameter * 2.0 * BLUR))
+    terms = up(up(found.loss + found.penalty) + rest)
+    gap = up(up(scale - down(low / scale)) + up(up(2.0 / scale) * terms))
+    least = down(scale + down(down(2.0 / scale) * max(down(found.primal_low - rest), 0.0)))
+    unit = max(least, 1e-12 * primal_at_zero)
+    coefficients = problem.split(x)[0]
+    l2 = down(problem.l2 * 2.0 / scale * (1.0 - 4.0 * BLUR))  # F is this strongly convex in w
+    strength = np.full(coefficients.shape, max(l2, 0.0))
+    nowhere = np.zeros(coefficients.shape, dtype=bool)
+    return Certificate(
+        primal=primal,
+        dual=down(least - gap),
+        gap=gap,
+        relative_gap=up(gap / unit) if unit > 0.0 else math.inf,
+        certified=True,
+        kind="gap_projected_dual" if point.kind == "gap_projected_dual" else "gap_scaled_dual",
+        distance=up(math.sqrt(up(2.0 * gap / l2))) if l2 > 0.0 else math.inf,
+        coef_error=coefficient_error(gap, strength, coefficients, nowhere),
+        support=nowhere,
+    )
+
+
+def _mean_square(problem: Problem, found: Bounds) -> tuple[float, float]:
+    """Between which numbers sum_i q_i v'_i^2 is, at the real dual point v'."""
+    w, v, weight, moved = problem.sample_weight, np.abs(found.rows.y), found.weight, found.moved
+    if moved is None:
+        return 0.0, math.inf
+    move = np.zeros_like(v) if moved.move is None else moved.move
+    least = np.maximum(down(down(v * down(1.0 - moved.tau)) - move), 0.0)
+    low = weighted_sum_down(w, np.maximum(down(least * least), 0.0)) / weight.high
+    most = up(v + move)
+    high = weighted_sum_up(w, up(most * most)) / weight.low
+    t = found.scaled
+    return max(down(down(low) * down(t * t)), 0.0), up(up(high) * up(t * t))

@@ -188,7 +188,7 @@ class JointSearch:
         return point
 
     def certified_rows(self, certificate: Certificate) -> list[tuple[float, ...]]:
-        """The trace's rows, the last of which is the certificate."""
+        """The trace's rows, the last of which is the proof."""
         primal, dual, gap = certificate.primal, certificate.dual, certificate.gap
         seconds = time.perf_counter() - self.began
         return [*self.rows, (self.spent, seconds, primal, dual, gap, *self.rows[-1][5:])]

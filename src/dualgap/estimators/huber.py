@@ -19,6 +19,7 @@ from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.losses import Huber
+from dualgap.status import Status
 from dualgap.trace import Trace
 
 
@@ -156,17 +157,18 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         if self.warm_start:
             self._memory[0] = (identity, search.settled())
         best = search.best_as(X.dtype)
+        certificate = best.proved()
+        if status is Status.CONVERGED and not certificate.relative_gap <= search.tol:
+            status = Status.ROUNDING if certificate.certified else Status.STATIONARY
         x, intercept = base.split(best.x)
         solution = Solution(
             problem=best.problem,
             x=x,
             intercept=intercept,
             y=best.dual,
-            certificate=best.certificate,
+            certificate=certificate,
             status=status,
-            trace=Trace(
-                search.certified_rows(best.certificate), 0, search.tol * best.certificate.primal
-            ),
+            trace=Trace(search.certified_rows(certificate), 0, search.tol * certificate.primal),
             passes=max(1, math.ceil(search.spent)),
             algorithm=search.algorithm,
         )

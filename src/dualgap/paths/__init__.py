@@ -6,7 +6,8 @@ data, their constants and what a solver sets up for them are shared by the whole
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dualgap import _validation as check
 from dualgap._types import Array, Data
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
-from dualgap.certificate import Certificate
+from dualgap.certificate import Certificate, Estimate, certify_point
 from dualgap.losses import Loss
 from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
 from dualgap.paths._walk import Point, check_options, joined, walk
@@ -52,7 +53,10 @@ class Path:
     y : array of shape (k, n) or (k, n, K)
         The dual points: ``certify`` gives the certificates from them.
     certificates : list of Certificate
-        The bound on P(x) - P* at every point.
+        The proof of P(x) - P* <= gap at every point. The walk itself goes by gaps in floats; what
+        is not proved yet is so when this is first looked at.
+    relative_gaps : array of shape (k,)
+        Those in floats, which cost nothing to look at.
     statuses : list of Status
         How every solve ended.
     passes : array of shape (k,)
@@ -63,9 +67,26 @@ class Path:
     x: Array
     intercepts: Array
     y: Array
-    certificates: list[Certificate]
+    relative_gaps: Array
     statuses: list[Status]
     passes: Array
+    points: list[tuple[Problem, Certificate | Estimate]] = field(repr=False)
+    """The problem at every point, and what is known of the gap there."""
+
+    @cached_property
+    def certificates(self) -> list[Certificate]:
+        """The proofs."""
+        pairs = zip(self.points, self.x, self.intercepts, self.y, strict=True)
+        return [
+            known
+            if isinstance(known, Certificate)
+            else certify_point(problem, problem.joined(x, c), y)
+            for (problem, known), x, c, y in pairs
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickle has the proofs, and not the data."""
+        return {**self.__dict__, "certificates": self.certificates, "points": []}
 
     @property
     def converged(self) -> bool:
@@ -78,7 +99,7 @@ class Path:
 
     def __repr__(self) -> str:
         """One line."""
-        worst = max((c.relative_gap for c in self.certificates), default=0.0)
+        worst = self.relative_gaps.max(initial=0.0)
         done = sum(status.converged for status in self.statuses)
         return (
             f"Path({len(self)} points, lambda {self.lambdas[0]:.3g} to {self.lambdas[-1]:.3g}, "
@@ -171,15 +192,20 @@ def path(
         offset=offset,
     )
     grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
-    results = list(walk(problem, [(v * ratio, v * (1.0 - ratio)) for v in grid], **options))
+    strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
+    results = list(walk(problem, strengths, **options))
     return Path(
         lambdas=grid,
         x=np.stack([r.x for r in results]),
         intercepts=np.stack([np.asarray(r.intercept) for r in results]),
         y=np.stack([r.y for r in results]),
-        certificates=[r.certificate for r in results],
+        relative_gaps=np.array([r.certificate.relative_gap for r in results]),
         statuses=[r.status for r in results],
         passes=np.array([r.passes for r in results]),
+        points=[
+            (problem.with_strengths(*pair), r.certificate)
+            for pair, r in zip(strengths, results, strict=True)
+        ],
     )
 
 

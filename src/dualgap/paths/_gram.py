@@ -29,7 +29,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.algorithms.second_order.restricted import GRAM_SIDE
-from dualgap.certificate import Certificate, certified_pair
+from dualgap.certificate import Estimate, estimated_pair
 from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.factorised import symmetric_gram
 from dualgap.limits import passes_at_most
@@ -74,7 +74,7 @@ def spared(problem: Problem) -> float:
 
 def points(
     problem: Problem, strengths: Sequence[tuple[float, float]], tol: float, most: float
-) -> Iterator[tuple[Problem, Array, Array, Certificate]]:
+) -> Iterator[tuple[Problem, Array, Array, Estimate]]:
     """The problem at each (l1, l2), x with the intercept, y, and their certificate.
 
     For work on G of as much as ``most`` passes a point is given up.
@@ -86,7 +86,7 @@ def points(
         quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
         with quiet, passes_at_most(problem, most):
             x = model.solve(problem, tol)
-        certificate, y = certified_pair(problem, x, None)
+        certificate, y = estimated_pair(problem, x, None)
         yield problem, x, y, certificate
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.linalg
 
 from dualgap._types import Array
-from dualgap.certificate import Certificate, certified_pair
+from dualgap.certificate import Estimate, estimated_pair
 from dualgap.designs import Design
 from dualgap.designs.tasks import product_pair, weigh
 from dualgap.paths._gram import FEWEST, MARGIN, targets
@@ -45,7 +45,7 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
 
 def points(
     problem: Problem, strengths: Sequence[tuple[float, float]], tol: float, most: float
-) -> Iterator[tuple[Problem, Array, Array, Certificate, float]]:
+) -> Iterator[tuple[Problem, Array, Array, Estimate, float]]:
     """The problem at each l2, x with the intercept, y, their certificate, and passes (<= most)."""
     base, q, b = problem.base, problem.q, targets(problem)
     mean, m = 0.0, np.zeros(problem.d)
@@ -60,7 +60,7 @@ def points(
         room, passes = most - passes, passes - space.size
         t = _point(problem, space, square, tol, room)
         x = problem.joined(unit * t, mean - float(m @ (unit * t)))
-        certificate, y = certified_pair(problem, x, None)
+        certificate, y = estimated_pair(problem, x, None)
         yield problem, x, y, certificate, passes + space.size
         passes = 1.0
 

@@ -25,7 +25,7 @@ from dualgap._types import Array
 from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order.curvature import curvature, is_smooth
 from dualgap.algorithms.second_order.restricted import GRAM_SIDE
-from dualgap.certificate import Certificate, certified_at
+from dualgap.certificate import Estimate, estimate_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import passes_at_most
 from dualgap.paths._ahead import Stop
@@ -70,7 +70,7 @@ class Found(NamedTuple):
     """A point of the path, what it is worth, and what it took."""
 
     stop: Stop
-    certificate: Certificate
+    certificate: Estimate
     passes: float
 
 
@@ -165,7 +165,7 @@ class Tracker:
 
     def _certified(self, problem: Problem, x: Array) -> Found | None:
         """The point, if its certificate says so."""
-        certificate, y, z = certified_at(problem, x)
+        certificate, y, z = estimate_at(problem, x)
         self.spent += 1.0
         if not (certificate.certified and certificate.relative_gap <= self.tol):
             return None

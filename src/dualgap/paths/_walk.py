@@ -16,7 +16,7 @@ import numpy as np
 from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._types import Array
-from dualgap.certificate import Certificate
+from dualgap.certificate import Certificate, Estimate
 from dualgap.paths import _gram, _krylov, _newton
 from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
 from dualgap.preconditioners import asked
@@ -39,7 +39,8 @@ class Point(NamedTuple):
     x: Array
     intercept: float | Array
     y: Array
-    certificate: Certificate
+    certificate: Certificate | Estimate
+    """A proof, or a gap in floats."""
     status: Status
     passes: float
 

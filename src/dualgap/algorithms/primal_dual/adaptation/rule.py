@@ -12,7 +12,7 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap.algorithms.contract import NO_ADVICE, Advice
 from dualgap.algorithms.primal_dual.state import PrimalDualState, Remembered, update
-from dualgap.certificate import certify_point
+from dualgap.certificate import estimated_pair
 from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import repair_is_free
 from dualgap.problem import Problem
@@ -84,7 +84,7 @@ def floor(problem: Problem) -> float | None:
     small = min(problem.n, problem.size) <= GRAM_LIMIT
     if repair_is_free(problem) or not problem.loss.is_quadratic or not small:
         return None
-    certificate = certify_point(problem, np.zeros(problem.size))
+    certificate = estimated_pair(problem, np.zeros(problem.size), None)[0]
     return certificate.dual if certificate.certified else None
 
 

@@ -1,7 +1,7 @@
-"""The certificate: an upper bound on P(x) - P*, in float64, from the user's data.
+"""The gap in floats, which steers runs: an estimate of the bound that `proof` proves.
 
-It knows nothing of how x and y were found, uses no estimate, and can be recomputed by anybody
-with `certify`. The gap is evaluated as a sum of terms that are >= 0 one by one,
+It knows nothing of how x and y were found. The gap is evaluated as a sum of terms that are >= 0 one
+by one,
 
     P - D = sum_i q_i [phi_i(z_i) + phi_i*(y_i) - y_i z_i] + [g(x) + g*(s) - s'x],   s = -A'Qy,
 
@@ -12,31 +12,22 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from dualgap import dual_intervals
 from dualgap._arrays import dot
-from dualgap._rounding import UNIT, sum_error
+from dualgap._rounding import UNIT
 from dualgap._types import Array
-from dualgap.constants import GRAM_LIMIT
 from dualgap.feasible import DualPoint, asked_about, make_feasible
-from dualgap.loss_errors import cancelled, moved, noise, steepest
+from dualgap.loss_errors import cancelled, moved, noise
 from dualgap.losses.multinomial import own
-from dualgap.normal_equations import NormalEquations, certified_inverse_form
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, OneReading, Predicted, Products, may_be_precise
+from dualgap.refinement import newton_dual
 
-Kind = Literal[
-    "gap",
-    "gap_scaled_dual",
-    "gap_projected_dual",
-    "gradient_bound",
-    "self_concordance",
-    "none",
-]
+Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual", "none"]
 SMALL = 1e-3
 """Where P(x) is at most this share of P0, P(x) itself is stated as a bound on P(x) - P*."""
 CLEAR = 1e-10
@@ -47,32 +38,26 @@ SUMS = 4e-15
 """What pairwise sums of terms >= 0 round to, relative to themselves."""
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """A bound on how far x is from optimal, in the units of the objective.
+class Estimate(NamedTuple):
+    """A bound on P(x) - P* in floats: what runs are steered by, and not a proof.
 
     Attributes
     ----------
     primal : float
         P(x).
     dual : float
-        A lower bound on P*: primal - gap, less what rounding may have done to primal.
+        About a lower bound on P*: primal - gap, less what rounding may have done to primal.
     gap : float
-        P(x) - P* <= gap, whatever rounding may have done to the sums behind it.
+        P(x) - P* is hardly more, whatever rounding may have done to the sums behind it.
     relative_gap : float
-        gap / max(P(x), 1e-12 P0), what ``tol`` is held against; P0 is the value of the null model:
-        the intercept alone where there is one, x = 0 without.
+        gap / max(P(x), 1e-12 P0), what ``tol`` is held against.
     certified : bool
-        Whether the gap provably bounds P(x) - P* (whether or not a tolerance was met).
+        Whether there is a bound.
     kind : str
-        How the bound was found: ``"gap"`` (y as it was given), ``"gap_scaled_dual"`` (y scaled
-        into feasibility), ``"gap_projected_dual"`` (y projected), ``"gradient_bound"``,
-        ``"self_concordance"``, or ``"none"``.
+        How it was found, as in `Estimate`.
     rounding : float
         What rounding may have done to primal, and the part of the gap that stands for rounding (it
         is in the gap).
-    distance : float
-        |x - x*| <= distance, from strong convexity l2 (inf without; the intercept excluded).
     """
 
     primal: float
@@ -82,71 +67,54 @@ class Certificate:
     certified: bool
     kind: Kind
     rounding: float
-    distance: float
-
-    def __str__(self) -> str:
-        """One line for people."""
-        if not self.certified:
-            return f"no certificate: P(x) = {self.primal:.10g}, and no bound on P(x) - P* was found"
-        how = {
-            "gap": "duality gap",
-            "gap_scaled_dual": "duality gap at a scaled dual point",
-            "gap_projected_dual": "duality gap at a projected dual point",
-            "gradient_bound": "strong convexity and the gradient",
-            "self_concordance": "self-concordance and the Newton decrement",
-        }[self.kind]
-        return (
-            f"P(x) = {self.primal:.10g}, P(x) - P* <= {self.gap:.3g} "
-            f"({self.relative_gap:.2g} relative; {how})"
-        )
 
 
-def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certificate:
-    """Certificate of x (with the intercept in it) and y, as `certify` does it."""
-    return certified_pair(problem, x, y)[0]
+def estimated_gap(problem: Problem, x: Array, y: Array | None = None) -> float:
+    """The gap of x (with the intercept in it) and y in floats; inf where there is none."""
+    return estimate_at(problem, x, y)[0].gap
 
 
-def certified_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificate, Array]:
-    """The same and y, which is phi'(A x) if none is given."""
-    return certified_at(problem, x, y)[:2]
+def estimated_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Estimate, Array]:
+    """The estimate of x (with the intercept in it) and y, and y: phi'(A x) if none is given."""
+    return estimate_at(problem, x, y)[:2]
 
 
-def certified_at(
+def estimate_at(
     problem: Problem, x: Array, y: Array | None = None
-) -> tuple[Certificate, Array, Array]:
+) -> tuple[Estimate, Array, Array]:
     """The same and z = A x + offset."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        plain = _certified(problem, x, y, PLAIN)
+        plain = _estimated(problem, x, y, PLAIN)
         if not (_is_clouded(problem, plain[0]) and may_be_precise(problem)):
             return plain
         points = {id(point): point for point in (y, plain[1])}.values()
-        found = (_certified(problem, x, point, PRECISE) for point in points)
+        found = (_estimated(problem, x, point, PRECISE) for point in points)
         return min(plain, *found, key=lambda judged: judged[0].gap)
 
 
-def _is_clouded(problem: Problem, certificate: Certificate) -> bool:
+def _is_clouded(problem: Problem, estimate: Estimate) -> bool:
     """Whether the gap is mostly rounding, and more of it than anybody's tol."""
-    if not math.isfinite(certificate.primal):
+    if not math.isfinite(estimate.primal):
         return False
-    unclear = certificate.gap > CLEAR * problem.scale(certificate.primal)
-    return unclear and certificate.rounding > 0.1 * certificate.gap
+    unclear = estimate.gap > CLEAR * problem.scale(estimate.primal)
+    return unclear and estimate.rounding > 0.1 * estimate.gap
 
 
-def _certified(
+def _estimated(
     problem: Problem, x: Array, y: Array | None, products: Products
-) -> tuple[Certificate, Array, Array]:
+) -> tuple[Estimate, Array, Array]:
     if products is PLAIN and problem.design.streams:
         guess = None if y is None else asked_about(problem, y)
         products = products if guess is None and y is not None else OneReading(guess)
     at = products.predict(problem, x)
     if y is None:
         y = problem.loss.grad(at.z, problem.b)
-    return _certify_point(problem, x, at, y, products), y, at.z
+    return _estimate_point(problem, x, at, y, products), y, at.z
 
 
-def _certify_point(
+def _estimate_point(
     problem: Problem, x: Array, at: Predicted, y: Array, products: Products
-) -> Certificate:
+) -> Estimate:
     phi = problem.mean_loss(at.z)
     primal = phi + problem.regularizer.value(x)
     if not (np.isfinite(x).all() and math.isfinite(primal)):
@@ -156,8 +124,9 @@ def _certify_point(
     doubt = moved(problem, primal, at.z, at.error) - primal + SUMS * primal + noise(problem, at.z)
     best = _duality_gap(problem, x, at, phi, y, products)
     if best is None or _is_hidden(problem, best, primal):
-        # No dual point, or one whose own infeasibility hides the gap: the bounds that need none.
-        other = _without_dual(problem, x, at, phi)
+        # No dual point, or one whose own infeasibility hides the gap: that of a Newton step.
+        newton = newton_dual(problem, x, at.z)
+        other = None if newton is None else _duality_gap(problem, x, at, phi, newton, products)
         if other is not None and (best is None or other.gap < best.gap):
             best = other
     if primal == 0.0 or problem.is_below_null(primal, SMALL):
@@ -211,15 +180,13 @@ def _make(
     kind: Kind,
     rounding: float,
     doubt: float = 0.0,
-) -> Certificate:
+) -> Estimate:
     certified = kind != "none" and math.isfinite(gap)
     if not certified:
         gap, kind, rounding = math.inf, "none", math.inf
     scale = problem.scale(primal)
     relative = gap / scale if 0 < scale < math.inf else (0.0 if gap == 0 else math.inf)
-    strong = problem.penalty.smooth_part().min()
-    distance = math.sqrt(2.0 * gap / strong) if certified and strong > 0 else math.inf
-    return Certificate(
+    return Estimate(
         primal=primal,
         dual=primal - doubt - gap if certified else -math.inf,
         gap=gap,
@@ -227,7 +194,6 @@ def _make(
         certified=certified,
         kind=kind,
         rounding=rounding + doubt,
-        distance=distance,
     )
 
 
@@ -338,41 +304,3 @@ def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
     if isinstance(size, float):
         return 4.0 * UNIT * size
     return 4.0 * UNIT * math.sqrt(problem.inner(size, size))
-
-
-def _without_dual(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound | None:
-    """Bounds from the gradient of a smooth P: strong convexity, or self-concordance."""
-    z = at.z
-    if problem.regularizer.has_l1:
-        return None
-    loss, regularizer = problem.loss, problem.elastic_net
-    if problem.size > min(problem.n, GRAM_LIMIT) or loss.is_vector:
-        return None
-    gradient = problem.adjoint(loss.grad(z, problem.b)) + regularizer.l2 * x
-    everything = np.ones(problem.size, dtype=bool)
-    length = math.sqrt(problem.mean(loss.grad(z, problem.b) ** 2))
-    # An error e of z changes phi'(z) by phi'' |e|, and every sum rounds.
-    share = sum_error(problem.design.column_terms + 16) * length
-    error = at.error
-    share += error * steepest(problem, z, error) if loss.gamma is None else error / loss.gamma
-    undecided = share * problem.column_norms + 16.0 * UNIT * regularizer.l2 * np.abs(x)
-    if loss.delta > 0:
-        # P(x') >= P(x) + g'(x'-x) + (1/2)(x'-x)'H(x'-x) with H = delta A'QA + diag(l2).
-        H = loss.delta * problem.design.gram(problem.q) + np.diag(regularizer.l2)
-        form = certified_inverse_form(H, gradient, undecided, problem.n)
-        if form is not None:
-            return Bound(0.5 * form[0], "gradient_bound", 0.5 * form[1])
-    if loss.is_self_concordant:
-        # nu^2 = g'H^-1 g, kap^2 = max a_i'H^-1 a_i; nu kap < 1 bounds P - P* (|phi'''| <= phi'').
-        weights = problem.q * loss.hess(z, problem.b)
-        equations = NormalEquations(problem.design, weights, everything, regularizer.l2, prove=True)
-        if not equations.proved > 0.0:  # a direction left out might carry the gap
-            return None
-        decrement = equations.norm(gradient)
-        nu = 1.0001 * (decrement + equations.largest_norm(undecided))
-        kap = 1.0001 * math.sqrt(equations.largest_leverage(problem.q > 0))
-        if nu * kap < 1.0 and kap > 0.0:
-            gap = (2.0 / kap**2) * (1.0 - math.sqrt(1.0 - nu * kap)) ** 2
-            rounding = gap * (1.0 - (decrement / nu) ** 2) if nu > 0.0 else 0.0
-            return Bound(gap, "self_concordance", rounding)
-    return None

@@ -1,0 +1,22 @@
+"""Certificates: a float estimate of the gap, which steers runs, and the proof at their end.
+
+`value` is what users see, `proof` the theorem (with `rows` and `feasibility`), `certifying` the
+order of work, `estimate` the float gap.
+"""
+
+from __future__ import annotations
+
+from dualgap.certificate.certifying import certify_point, proved_pair
+from dualgap.certificate.estimate import Estimate, estimate_at, estimated_gap, estimated_pair
+from dualgap.certificate.value import ASSUMPTIONS, Certificate
+
+__all__ = [
+    "ASSUMPTIONS",
+    "Certificate",
+    "Estimate",
+    "certify_point",
+    "estimate_at",
+    "estimated_gap",
+    "estimated_pair",
+    "proved_pair",
+]

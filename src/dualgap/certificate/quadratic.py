@@ -1,0 +1,95 @@
+"""The loss's part of a proof for squared loss, where it is made of lengths.
+
+With r = z - b the gap is sum_i w_i (r_i - y_i)^2/2: half the square of a length. What is not known
+of z, or of y, moves r - y by a vector whose length is bounded, and lengths obey the triangle
+inequality. So a few sums of squares do, and no interval is formed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from dualgap._double import two_sum
+from dualgap._types import Array
+from dualgap.certificate.feasibility import Moved
+from dualgap.certificate.rows import DualRows, Enclosed
+from dualgap.enclosures.directed import TINY, UNIT, add_up, down, gam, up
+from dualgap.problem import Problem
+
+
+class LossSums(NamedTuple):
+    """Sums over the rows, weighted by w."""
+
+    gap: float
+    """At least sum_i w_i h_i(z_i, y'_i) at the real dual point; inf where there is none."""
+    at_zero: float
+    """At least sum_i w_i h_i(z_i, 0)."""
+    above: float
+    """At least sum_i w_i phi_i(z_i),"""
+    below: float
+    """and at most that."""
+
+
+def quadratic_sums(problem: Problem, at: Enclosed, rows: DualRows, moved: Moved | None) -> LossSums:
+    """The sums of `proof.loss_sums`; what additions round off is added up as well (TwoSum)."""
+    w, error = problem.sample_weight, at.error
+    z, off = at.z, np.zeros_like(at.z)
+    for more in (*at.added, -problem.b):
+        if more is not None:
+            z, rest = two_sum(z, np.asarray(more))
+            off += rest
+    r = z + off
+    fitted = not (r.any() or error.any() or z.any())  # exactly, so that nothing was rounded
+    lost = 0.0 if fitted else _length_up(_lost(error, off, r), w)
+    length = add_up(_length_up(r, w), lost)
+    least = max(down(_length_down(r, w) - lost), 0.0)
+    gap = math.inf
+    if moved is not None:
+        left, rest = two_sum(z, -rows.y)
+        off += rest
+        left += off
+        rest = _lost(error, off, left) if not fitted or rows.y.any() else np.zeros_like(left)
+        if moved.move is not None:
+            rest = rest + moved.move
+        gap = _half(add_up(_length_up(left, w), _length_up(rest, w)))
+    most = _half(length)
+    return LossSums(gap, most, most, max(float(down(0.5 * down(least * least))), 0.0))
+
+
+def _lost(error: Array, off: Array, total: Array) -> Array:
+    """What is not known of a sum: of its terms, and by the roundings of its last additions."""
+    return np.asarray(error + UNIT * (4.0 * np.abs(off) + 2.0 * np.abs(total)))
+
+
+def _half(length: float) -> float:
+    """At least half the square."""
+    return float(up(0.5 * up(length * length))) if length else 0.0
+
+
+def _square_up(v: Array, w: Array | None) -> float:
+    """At least sum_i w_i v_i^2."""
+    total = float(v @ v) if w is None else float(w @ (v * v))
+    if total == 0.0 and not v.any():
+        return 0.0
+    return float(up(up(total) * (1.0 + gam(v.size + 8.0)) + 2.0 * v.size * _least(w)))
+
+
+def _least(w: Array | None) -> float:
+    """What a product of a weight and a square that underflows may be off."""
+    return TINY if w is None else TINY * (1.0 + float(w.max()))
+
+
+def _length_up(v: Array, w: Array | None) -> float:
+    """At least (sum_i w_i v_i^2)^(1/2); a few roundings of v by u are in it."""
+    square = _square_up(v, w)
+    return float(up(up(math.sqrt(square)) * (1.0 + gam(8.0)))) if square else 0.0
+
+
+def _length_down(v: Array, w: Array | None) -> float:
+    """At most that."""
+    total = float(v @ v) if w is None else float(w @ (v * v))
+    total = down(down(total) * (1.0 - gam(v.size + 8.0)) - 2.0 * v.size * _least(w))
+    return max(float(down(down(math.sqrt(max(total, 0.0))) * (1.0 - gam(8.0)))), 0.0)
