@@ -2,6 +2,7 @@
 
 Run it again with the same file and it goes on where it stopped. The first problems of each sort of
 conviction are shrunk to scripts next to that file. It ends with 1 if anything was convicted.
+`python -m tests.campaign --trust FILE...` adds the runs in these files to docs/trust.md.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from .findings import write_findings, write_scripts  # noqa: E402
 from .problems import generate, position  # noqa: E402
 from .records import Records, summary  # noqa: E402
 from .replay import replayed  # noqa: E402
+from .trust import PAGE, write_page  # noqa: E402
 from .warm import warm_up  # noqa: E402
 from .workers import results  # noqa: E402
 
@@ -24,12 +26,14 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
     parser.add_argument("--problems", type=int, default=200, help="how many in all (200)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--family", choices=("old", "new", "all"), default="all")
+    parser.add_argument("--family", choices=("old", "new", "rigor", "all"), default="all")
     parser.add_argument("--out", type=Path, help="JSON lines, taken up again if there are some")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--index", type=int, help="one problem, with all that was said of it")
     parser.add_argument("--replay", type=Path, help="a problem written by Problem.dump")
     parser.add_argument("--shrink", type=int, default=1, help="scripts for each sort and kind (1)")
+    parser.add_argument("--trust", type=Path, nargs="+", help="files of runs: add to docs/trust.md")
+    parser.add_argument("--anew", action="store_true", help="with --trust: forget earlier runs")
     return parser.parse_args()
 
 
@@ -76,6 +80,10 @@ def show(examination: Examination, out: Path | None) -> int:
 
 def main() -> int:
     given = arguments()
+    if given.trust is not None:
+        write_page(given.trust, anew=given.anew)
+        print(f"written to {PAGE}")
+        return 0
     if given.replay is not None:
         warm_up()
         return show(examine(replayed(given.replay)), given.out)

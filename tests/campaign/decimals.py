@@ -13,10 +13,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from tests.certificate.cases import Case
-from tests.certificate.checker import MARGIN
+
+from .reading import read
 
 DIGITS = 100
 OF_EXP = 60
@@ -81,6 +81,11 @@ def loss_value(loss: str, h: Any, z: Any, b: Any) -> Any:
         if short <= 0:
             return short * 0
         return short - h / 2 if short >= h else short * short / (2 * h)
+    if loss == "poisson":  # e^z - b z + b log b - b
+        return EXP.exp(z) - (b * (z - EXP.ln(b) + 1) if b else 0)
+    if loss == "gamma":  # z + b e^-z - (1 + log b)
+        t = EXP.ln(b) - z
+        return EXP.exp(t) - 1 - t
     return softplus(-b * z) + (h * z * z / 2 if loss == "strong_logistic" else 0)
 
 
@@ -99,6 +104,9 @@ def loss_slopes(loss: str, h: Decimal, z: Decimal, b: Decimal) -> tuple[Decimal,
         if short < 0 or short > h:
             return (zero if short < 0 else -b), zero
         return -b * short / h, one / h
+    if loss in ("poisson", "gamma"):
+        mean = EXP.exp(z) if loss == "poisson" else b * EXP.exp(-z)
+        return (mean - b if loss == "poisson" else 1 - mean), mean
     p = sigmoid(-b * z)
     if loss == "strong_logistic":
         return -b * p + h * z, p * (1 - p) + h
@@ -113,27 +121,20 @@ class Objective:
             self._read(case)
 
     def _read(self, case: Case) -> None:
-        A = case.A.toarray() if sp.issparse(case.A) else np.asarray(case.A)
-        A, (n, d) = A.astype(float), A.shape
-        w = np.ones(n) if case.sample_weight is None else np.asarray(case.sample_weight, float)
-        counts = w > 0
-        self.fit_intercept, self.loss = case.fit_intercept, case.loss
-        self.columns = d
-        self.floats = np.column_stack((A, np.ones(n))) if case.fit_intercept else A
-        self.floats = self.floats[counts]
-        self.A, self.w = exact(self.floats), exact(w[counts])
+        of = read(case)
+        self.fit_intercept, self.loss, self.K, self.columns = (
+            of.fit_intercept, of.loss, of.K, of.columns
+        )  # fmt: skip
+        self.floats = of.A
+        self.A, self.w = exact(of.A), exact(of.w)
         self.W = self.w.sum()
-        p = np.ones(d) if case.penalty_weights is None else np.asarray(case.penalty_weights, float)
-        p = exact(np.append(p, 0.0) if case.fit_intercept else p)
-        self.l1, self.l2 = exact(case.l1) * p, exact(case.l2) * p
-        b = np.asarray(case.b, dtype=float)
-        if case.loss in MARGIN and not (b < 0).any():  # labels 0/1
-            b = np.where(b > 0, 1.0, -1.0)
-        self.K = int(b.max()) + 1 if case.loss == "multinomial" else None
-        """Classes, where x is a matrix."""
-        self.b = b[counts].astype(int) if self.K else exact(b[counts])
-        self.h = exact(case.parameter).item()
-        self.offset = None if case.offset is None else exact(np.asarray(case.offset)[counts])
+        p = exact(of.p)
+        self.l1, self.l2 = exact(of.l1) * p, exact(of.l2) * p
+        self.b = of.b if of.K else exact(of.b)
+        self.h = exact(of.h).item()
+        self.offset = None if of.offset is None else exact(of.offset)
+        self.bounded = bool(np.isfinite([of.lower, of.upper]).any())
+        self.lower, self.upper = exact(of.lower), exact(of.upper)
 
     # ---- points ----
 
@@ -154,8 +155,18 @@ class Objective:
             return x
         return np.concatenate((x, exact(np.reshape(np.asarray(c, float), (1, *x.shape[1:])))))
 
+    def is_inside(self, X: np.ndarray) -> bool:
+        low, high = self.per_row(self.lower), self.per_row(self.upper)
+        return bool(((low <= X) & (X <= high)).all())
+
+    def nearest(self, X: np.ndarray) -> np.ndarray:
+        """X with every coordinate between its bounds."""
+        if not self.bounded:
+            return X
+        return np.minimum(np.maximum(X, self.per_row(self.lower)), self.per_row(self.upper))
+
     def per_row(self, values: np.ndarray) -> np.ndarray:
-        return values[:, None] if self.K else values
+        return values[:, None] if self.K and values.ndim == 1 else values
 
     # ---- P and its slopes ----
 
@@ -183,8 +194,10 @@ class Objective:
         return (l1 * abs(X) + l2 * X * X / 2).sum()
 
     def value(self, X: np.ndarray, Z: np.ndarray | None = None) -> Decimal:
-        """P(x)."""
+        """P(x); infinite outside of the bounds."""
         with decimal.localcontext(WORK):
+            if self.bounded and not self.is_inside(X):
+                return Decimal("Infinity")
             Z = self.predict(X) if Z is None else Z
             return (self.w * self.losses(Z)).sum() / self.W + self.penalty(X)
 
@@ -224,25 +237,17 @@ class Objective:
 
 
 def rational_value(case: Case, X: np.ndarray) -> Fraction:
-    """P(x) exactly, for the losses in `RATIONAL`; X as `Objective.join` makes it."""
-    A = case.A.toarray() if sp.issparse(case.A) else np.asarray(case.A)
-    n, d = A.shape
+    """P(x) exactly, for the losses in `RATIONAL`; X in floats or decimals, the intercept last."""
+    of = read(case)
     x = [Fraction(v) for v in X]
-    c = x[d] if case.fit_intercept else Fraction(0)
-    b = np.asarray(case.b, dtype=float)
-    if case.loss in MARGIN and not (b < 0).any():
-        b = np.where(b > 0, 1.0, -1.0)
-    w = np.ones(n) if case.sample_weight is None else np.asarray(case.sample_weight, float)
-    p = np.ones(d) if case.penalty_weights is None else np.asarray(case.penalty_weights, float)
-    offset = np.zeros(n) if case.offset is None else np.asarray(case.offset, float)
-    h, total, weight = Fraction(float(case.parameter)), Fraction(0), Fraction(0)
-    for i in range(n):
-        if w[i] > 0:
-            z = sum((Fraction(float(a)) * v for a, v in zip(A[i], x, strict=False) if a), c)
-            z += Fraction(float(offset[i]))
-            wi = Fraction(float(w[i]))
-            total += wi * loss_value(case.loss, h, z, Fraction(float(b[i])))
-            weight += wi
-    l1, l2 = Fraction(float(case.l1)), Fraction(float(case.l2))
-    held = (Fraction(float(p[j])) * (l1 * abs(x[j]) + l2 * x[j] ** 2 / 2) for j in range(d))
+    offset = np.zeros(len(of.w)) if of.offset is None else of.offset
+    h, total, weight = Fraction(of.h), Fraction(0), Fraction(0)
+    for row, b, w, o in zip(*(v.tolist() for v in (of.A, of.b, of.w, offset)), strict=True):
+        z = sum((Fraction(a) * v for a, v in zip(row, x, strict=True) if a), Fraction(o))
+        total += Fraction(w) * loss_value(case.loss, h, z, Fraction(b))
+        weight += Fraction(w)
+    l1, l2 = Fraction(of.l1), Fraction(of.l2)
+    held = (
+        Fraction(p) * (l1 * abs(v) + l2 * v**2 / 2) for p, v in zip(of.p.tolist(), x, strict=True)
+    )
     return total / weight + sum(held, Fraction(0))

@@ -1,5 +1,6 @@
 """One problem, all that is asked of the library about it, and the verdict."""
 
+import functools
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,13 +8,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+import dualgap
 from tests.certificate.cases import Case
 
-from .judge import Verdict, judge
+from .judge import Verdict, joined, judge
 from .problems import Generated
+from .rigor_kinds import POINTS
 from .runs import SLOW, Claim, certify, solve
+from .tightness import float_gap, penalty_of, tightness
 
-TOLERANCES = (1e-4, 1e-6, 1e-9)
+TOLERANCES = {"rigor": (1e-6, 1e-12)}
+"""By family; the others, and problems from files, have these:"""
+OTHERWISE = (1e-4, 1e-6, 1e-9, 1e-12)
+PERTURBED = 3
+"""Points near the end of the last run, each certified with its y and without."""
+UNANSWERED = "REFUSED", "EXCEPTION", "TIMEOUT"
 NAMED = 0.25
 """The share of problems that a named algorithm is run on, too."""
 ALGORITHMS = (
@@ -38,6 +47,7 @@ class Examination:
             "index": self.of.index,
             "kind": self.of.kind,
             "loss": self.of.case.loss,
+            "penalty": penalty_of(self.of.case),
             "minimiser": self.verdict.minimiser,
             "settled": self.verdict.settled,
             "far": self.verdict.far,
@@ -56,11 +66,38 @@ class Examination:
                 for claim in self.claims
                 if claim.algorithm
             ],
+            "certificates": self.certificates(),
             "convictions": [
                 {"what": c.what, "label": c.label, "details": c.details}
                 for c in self.verdict.convictions
             ],
         }
+
+    def certificates(self) -> list[dict[str, Any]]:
+        """Every certificate that was judged: its kind, how tight it is, why it claims nothing."""
+        pointed = [claim for claim in self.claims if claim.has_point]
+        out = []
+        for claim, above in zip(pointed, self.verdict.above, strict=True):
+            if claim.status in UNANSWERED:
+                continue
+            row: dict[str, Any] = {"kind": claim.kind, "certified": claim.certified}
+            if claim.certified:
+                row["tight"], row["float"] = self._tightness(claim, above)
+            elif claim.reason:
+                row["reason"] = claim.reason
+            out.append(row)
+        return out
+
+    def _tightness(self, claim: Claim, above: float) -> tuple[float | None, bool]:
+        """How tight it is, and whether the gap in floats is known."""
+        case = self.of.case
+        shown = float_gap(self._problem, joined(case, claim), claim.y)
+        found = tightness(case, claim.primal, claim.gap, above, shown)
+        return None if found is None else float(f"{found:.3g}"), shown is not None
+
+    @functools.cached_property
+    def _problem(self) -> dualgap.Problem:
+        return dualgap.Problem(self.of.case.A, self.of.case.b, **self.of.case.arguments)
 
 
 def examine(generated: Generated) -> Examination:
@@ -76,12 +113,47 @@ def all_claims(generated: Generated) -> list[Claim]:
     case = generated.case
     # Not the numbers that made the problem: it would be the same if these were drawn otherwise.
     rng = np.random.default_rng([generated.seed, 7, generated.index])
-    claims = [solve(case, tol=tol, watch=tol == 1e-6) for tol in TOLERANCES]
+    tolerances = TOLERANCES.get(generated.family, OTHERWISE)
+    claims = [solve(case, tol=tol, watch=tol == 1e-6) for tol in tolerances]
     if rng.random() < NAMED:
         name, tol = str(rng.choice(ALGORITHMS)), float(rng.choice([1e-4, 1e-6]))
         claims.append(solve(case, name, tol, max_passes=200, watch=True))
-    ended = [claim for claim in claims if claim.has_point]
-    return claims + (nearby(rng, case, ended[-1]) if ended else [])
+    ended = [claim for claim in claims[: len(tolerances)] if claim.has_point]
+    if ended:
+        claims += nearby(rng, case, ended[-1])
+        rng = np.random.default_rng([generated.seed, 8, generated.index])
+        claims += perturbed(rng, case, ended[-1])
+    return claims + attacked(generated)
+
+
+def inside(case: Case, x: np.ndarray) -> np.ndarray:
+    """x between the bounds, where there are any: outside of them P is infinite."""
+    if not hasattr(case, "lower"):
+        return x
+    ends = (np.asarray(end, dtype=float) for end in (case.lower, case.upper))
+    return np.clip(x, *(end[:, None] if end.ndim < x.ndim and end.ndim else end for end in ends))
+
+
+def perturbed(rng: np.random.Generator, case: Case, end: Claim) -> list[Claim]:
+    """Points at three distances of the end, with the y of the run and without any."""
+    out = []
+    for k in range(PERTURBED):
+        scale = 10.0 ** rng.uniform(-16, -1)
+        x = inside(case, end.x * (1 + scale * rng.standard_normal(end.x.shape)))
+        c = np.asarray(end.c) * (1 + scale * rng.standard_normal(np.shape(end.c)))
+        c = c if np.ndim(c) else float(c)
+        for y, said in ((end.y, "with y"), (None, "without y")):
+            out.append(certify(case, f"certify {k + 1}: x moved by {scale:.1e}, {said}", x, c, y))
+    return out
+
+
+def attacked(generated: Generated) -> list[Claim]:
+    """Points that the kind of the problem brings along."""
+    if generated.family != "rigor" or generated.kind not in POINTS:
+        return []
+    rng = np.random.default_rng([generated.seed, 9, generated.index])
+    points = POINTS[generated.kind](rng, generated.case)
+    return [certify(generated.case, label, x, 0.0, y) for label, x, y in points]
 
 
 def nearby(rng: np.random.Generator, case: Case, end: Claim) -> list[Claim]:
@@ -89,7 +161,7 @@ def nearby(rng: np.random.Generator, case: Case, end: Claim) -> list[Claim]:
     out = [certify(case, "certify the end without y", end.x, end.c, None)]
     for given in (True, False):
         scale = 10.0 ** rng.integers(-16, 1)
-        x = end.x * (1 + scale * rng.standard_normal(end.x.shape))
+        x = inside(case, end.x * (1 + scale * rng.standard_normal(end.x.shape)))
         c = np.asarray(end.c) * (1 + scale * rng.standard_normal(np.shape(end.c)))
         c = c if np.ndim(c) else float(c)
         y = None

@@ -1,7 +1,8 @@
 """Whether a problem has no minimiser: a direction along which P falls for ever, proved exactly.
 
-Only losses that never reach their infimum can do without: logistic and multinomial. A piecewise
-quadratic P that is bounded below has a minimiser, and strong_logistic is strongly convex in z.
+Only losses that never reach their infimum can do without: logistic, multinomial, and Poisson where
+b = 0. A piecewise quadratic P that is bounded below has a minimiser, strong_logistic is strongly
+convex in z, and a row of Gamma's grows to both sides.
 """
 
 import decimal
@@ -13,12 +14,17 @@ from scipy.optimize import linprog
 
 from .decimals import WORK, Objective, exact
 
-LOSSES = ("logistic", "multinomial")
+LOSSES = ("logistic", "multinomial", "poisson")
 
 
 def margins(objective: Objective, V: np.ndarray) -> np.ndarray:
-    """How much each row gains along V: b z, or z_b - z_k for the other classes k."""
+    """How much each row gains along V: b z, or z_b - z_k for the other classes k.
+
+    A count of 0 gains where z falls; one above 0 loses whichever way z goes.
+    """
     z = objective.A @ V
+    if objective.loss == "poisson":
+        return np.where(objective.b > 0, -abs(z), -z)
     if not objective.K:
         return objective.b * z
     own = z[np.arange(len(z)), objective.b]
@@ -30,8 +36,17 @@ def is_ray(objective: Objective, V: np.ndarray) -> bool:
     with decimal.localcontext(WORK):
         V = V.copy()
         V[~objective.free] *= 0
+        if objective.bounded and not _is_open(objective, V):
+            return False
         gains = margins(objective, V)
         return bool((gains >= 0).all() and (gains > 0).any())
+
+
+def _is_open(objective: Objective, V: np.ndarray) -> bool:
+    """Whether no bound ends the way along V."""
+    low, high = objective.per_row(objective.lower), objective.per_row(objective.upper)
+    ends = [end.is_finite() for end in np.where(V > 0, high, low).flat]
+    return not any(end and v for end, v in zip(ends, V.flat, strict=True))
 
 
 def find_ray(objective: Objective, *hints: Any) -> np.ndarray | None:
@@ -41,6 +56,8 @@ def find_ray(objective: Objective, *hints: Any) -> np.ndarray | None:
     for hint in hints:
         if is_ray(objective, hint):
             return hint
+    if objective.loss == "poisson" or objective.bounded:
+        return None  # no program is written for these: only what the library says is looked at
     for guess in _missing_class(objective), *_programs(objective):
         if guess is not None and is_ray(objective, guess):
             return guess

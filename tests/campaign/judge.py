@@ -1,19 +1,23 @@
-"""The judge: what was claimed, held against P in decimals and against a better point.
+"""The judge: what was claimed, held against P in balls of 400 bits and against a better point.
 
 A lower bound on P(x) - P* is enough to convict, and only such are used: P(x) less P at another
-point, in exact rationals where P is rational, else in decimals with their error taken off.
+point, that is found in decimals. Balls contain what they stand for, so that a difference of balls
+that is above a gap proves the gap false; where P is rational, exact rationals have to agree.
 """
 
 import decimal
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from flint import arb, ctx
 
 from tests.certificate.cases import Case
 
-from .decimals import OF_EXP, RATIONAL, WORK, Objective, exact, rational_value
+from .balls import BITS, Balls
+from .charges import Evidence, charged, reach
+from .decimals import RATIONAL, WORK, Objective, exact, rational_value
 from .existence import find_ray
 from .polish import NOTHING, Better, polish
 from .runs import Claim
@@ -23,7 +27,8 @@ FLOOR = Decimal("1e-12")
 SLACK = Decimal("1.000001")
 """On `tol`, because P itself is rounded."""
 LEAST = Decimal(2) ** -1022
-"""The least normal float64: no gap is asked to be finer."""
+"""The least normal float64: what is short by less is convicted under a name of its own."""
+HUGE = arb("1e999999999999999")
 BANDS = {"gross": Decimal("1e-6"), "fine": Decimal("1e-12"), "rounding": Decimal(0)}
 """How false a gap is: by what it is short of, relative to max(P, 1e-12 P0)."""
 
@@ -51,6 +56,10 @@ class Verdict:
     steps: int = 0
     far: int = 0
     """Runs that ended STATIONARY, which claims nothing, further from P* than their tol."""
+    P: Decimal = Decimal("Infinity")
+    """P at the better point: an upper bound on P*."""
+    above: list[float] = field(default_factory=list)
+    """P(x) - P at the better point, for the claims that have an x, in their order."""
 
 
 def judge(case: Case, claims: list[Claim]) -> Verdict:
@@ -70,16 +79,35 @@ def judge(case: Case, claims: list[Claim]) -> Verdict:
         return _Court(case, pointed).verdict(out)
 
 
+def as_decimal(value: arb) -> Decimal:
+    """The middle of a ball; 0 or infinite beyond the exponents that decimals have."""
+    if not value.is_finite() or value > HUGE:
+        return Decimal("Infinity")
+    return Decimal(0) if abs(value) < 1 / HUGE else Decimal(value.mid().str(90, radius=False))
+
+
+def joined(case: Case, claim: Claim) -> np.ndarray:
+    """(x, c), the floats themselves."""
+    x = np.asarray(claim.x, dtype=float)
+    if not case.fit_intercept:
+        return x
+    return np.concatenate((x, np.reshape(np.asarray(claim.c, float), (1, *x.shape[1:]))))
+
+
 class _Court:
     def __init__(self, case: Case, claims: list[Claim]) -> None:
         self.case, self.claims = case, claims
-        self.objective = Objective(case)
-        self.points = {}
+        self.objective, self.balls = Objective(case), Balls(case)
+        self.points: dict[bytes, tuple[np.ndarray, Decimal]] = {}
+        self.given: dict[bytes, np.ndarray] = {}
+        self.values: dict[bytes, arb] = {}
         for claim in claims:
             key = self._key(claim)
             if key not in self.points:
                 X = self.objective.join(claim.x, claim.c)
-                self.points[key] = X, self.objective.value(X)
+                self.given[key] = joined(self.case, claim)
+                self.values[key] = self.balls.value(self.given[key])
+                self.points[key] = X, as_decimal(self.values[key])
 
     @staticmethod
     def _key(claim: Claim) -> bytes:
@@ -90,6 +118,9 @@ class _Court:
 
     def verdict(self, out: list[Conviction]) -> Verdict:
         X, P = min(self.points.values(), key=lambda pair: pair[1])
+        if not P.is_finite():
+            X = self.objective.nearest(X * 0)
+            P = self.objective.value(X)
         gaps = [Decimal(claim.gap) for claim in self.claims if claim.certified]
         aim = min(gaps, default=Decimal(0)) / 1000
         said = {claim.status for claim in self.claims}
@@ -110,8 +141,16 @@ class _Court:
         rows.settled = self.better.left <= max(10 * aim, P * Decimal("1e-40"))
         if rows.minimiser != "none" and self.better.left > self.better.P * Decimal("1e-40"):
             self._look_for_rays(rows)
+        at = self.balls.value(self.better.X)
+        self.evidence = Evidence(self.balls, self.objective, self.better, at)
+        rows.P = as_decimal(at)
         for claim in self.claims:
             out += self._false_gap(claim)
+            out += [
+                Conviction(what, claim.label, details)
+                for what, details in charged(self.evidence, claim, self._of(claim)[0])
+            ]
+            rows.above.append(float(max(self._of(claim)[1] - rows.P, Decimal(0))))
             if claim.status:
                 out += self._status(claim, rows)
         return rows
@@ -134,17 +173,35 @@ class _Court:
 
     def _false_gap(self, claim: Claim) -> list[Conviction]:
         """P(x) - P(better) > gap, without any slack."""
+        if not claim.certified:
+            return []
         X, P = self._of(claim)
-        if not claim.certified or P - self.better.P <= Decimal(claim.gap) + LEAST:
-            return []
-        excess = proved_difference(self.case, self.objective, X, self.better.X)
-        if not excess > Fraction(claim.gap):
-            return []
-        unit = max(P, FLOOR * self.objective.value(X * 0))
-        short = (P - self.better.P - Decimal(claim.gap)) / unit
-        band = next(name for name, least in BANDS.items() if short >= least)
-        details = f"P(x) - P* >= {_show(excess)} > gap = {claim.gap:.6g}, P(x) = {P:.6g}"
-        return [Conviction(f"false gap, {band}", claim.label, details, self.better.X)]
+        Y = reach(self.evidence, claim, X)
+        with ctx.workprec(BITS):
+            at = self.evidence.P if Y is self.better.X else self.balls.value(Y)
+            excess = self.values[self._key(claim)] - at
+            if not excess > arb(claim.gap) or not self._agreed(claim, X, Y):
+                return []
+        more = as_decimal(excess)
+        details = f"P(x) - P* >= {more:.6g} > gap = {claim.gap:.6g}, P(x) = {P:.6g}"
+        what = f"false gap, {self._band(more, P, claim)}"
+        return [Conviction(what, claim.label, details, Y)]
+
+    def _agreed(self, claim: Claim, X: np.ndarray, Y: np.ndarray) -> bool:
+        """Whether exact rationals find the gap false, too, where there are any."""
+        if self.objective.loss not in RATIONAL or not self.objective.is_inside(X):
+            return True
+        first = rational_value(self.case, self.given[self._key(claim)])
+        return first - rational_value(self.case, Y) > Fraction(claim.gap)
+
+    def _band(self, more: Decimal, P: Decimal, claim: Claim) -> str:
+        if more <= Decimal(claim.gap) + LEAST:
+            return "underflow"
+        if not P.is_finite():
+            return "gross"
+        unit = max(P, FLOOR * self.objective.value(self.objective.nearest(self.better.X * 0)))
+        short = (more - Decimal(claim.gap)) / unit
+        return next(name for name, least in BANDS.items() if short >= least)
 
     def _status(self, claim: Claim, rows: Verdict) -> list[Conviction]:
         P = self._of(claim)[1]
@@ -157,7 +214,7 @@ class _Court:
         if claim.status == "NO_MINIMISER" and rows.minimiser != "none":
             # Without a minimiser Newton's method gains a factor e a step, never all these digits.
             settled = self.better.left < self.better.P * Decimal("1e-45")
-            if settled or self.case.loss not in ("logistic", "multinomial"):
+            if settled or self.case.loss not in ("logistic", "multinomial", "poisson"):
                 return [Conviction("minimiser denied", claim.label, f"P* = {self.better.P:.6g}")]
         return []
 
@@ -176,22 +233,9 @@ def null_value(case: Case) -> Decimal:
     with decimal.localcontext(WORK):
         objective = Objective(case)
         if case.fit_intercept:
-            nothing = replace(case, A=np.zeros((case.shape[0], 0)), penalty_weights=None)
+            names = {one.name for one in fields(case)} & {"penalty_weights", "lower", "upper"}
+            nothing = replace(case, A=np.zeros((case.shape[0], 0)), **dict.fromkeys(names))
             objective = Objective(nothing)
-        X = exact(np.zeros(objective.shape))
+        X = objective.nearest(exact(np.zeros(objective.shape)))
         P = objective.value(X)
         return polish(objective, X, P, aim=P / 10**6).P if case.fit_intercept else P
-
-
-def proved_difference(case: Case, objective: Objective, X: np.ndarray, Y: np.ndarray) -> Fraction:
-    """A lower bound on P(X) - P(Y), exact for rational losses."""
-    if objective.loss in RATIONAL:
-        return rational_value(case, X) - rational_value(case, Y)
-    with decimal.localcontext(WORK):
-        first, second = objective.value(X), objective.value(Y)
-        # Every term is >= 0 and right to OF_EXP of its digits, but for a few.
-        return Fraction(first - second - (first + second) * Decimal(10) ** (12 - OF_EXP))
-
-
-def _show(value: Fraction) -> str:
-    return f"{Decimal(value.numerator) / Decimal(value.denominator):.6g}"

@@ -30,6 +30,8 @@ class Better:
     P: Decimal
     left: Decimal
     steps: int = 0
+    step: np.ndarray | None = None
+    """The step that was not worth taking any more, about what is left of the way to x*."""
 
 
 def sign(v: Decimal) -> int:
@@ -62,6 +64,7 @@ def polish(
             # Nothing is below 0, and what Newton's method expects is half of -g'd at the end.
             best.left = min(newton.decrease(d), best.P)
             if best.left <= max(aim, nothing):
+                best.step = d
                 break
             moved = newton.move(best.P, d)
             if moved is None:
@@ -88,15 +91,21 @@ class _Newton:
         for at in zip(*np.nonzero(l1), strict=True):
             self.side[at] = sign(X[at]) or -sign(g[at])
             self.moving[at] = bool(X[at]) or abs(g[at]) > l1[at]
-        if objective.K:  # the same shift of a free row in all classes changes nothing
+        if objective.K and not objective.bounded:
+            # The same shift of a free row in all classes changes nothing.
             self.moving[objective.free, 0] = False
         self.g = g + l1 * self.side
         self.l2 = l2
+        self.low = np.broadcast_to(objective.per_row(objective.lower), X.shape)
+        self.high = np.broadcast_to(objective.per_row(objective.upper), X.shape)
+        if objective.bounded:  # what would leave through the end that it is at
+            self.moving &= ~((X <= self.low) & (self.g >= 0) | (X >= self.high) & (self.g <= 0))
 
     def direction(self, budget: float) -> tuple[np.ndarray | None, float]:
         """Where to go, and what finding out has cost in products; None if it would cost too much.
 
-        A coordinate that l1 held at 0 and that would leave to the wrong side stays.
+        A coordinate that l1 held at 0 and that would leave to the wrong side stays, and so does
+        one that would leave its bounds.
         """
         spent = 0.0
         while True:
@@ -105,7 +114,10 @@ class _Newton:
             if d is None:
                 return None, spent
             wrong = np.array([v * s < 0 and not x for v, s, x in self._each(d)], dtype=bool)
-            wrong = wrong.reshape(d.shape) & self.moving
+            wrong = wrong.reshape(d.shape)
+            if self.of.bounded:
+                wrong |= (self.X <= self.low) & (d < 0) | (self.X >= self.high) & (d > 0)
+            wrong &= self.moving
             if not wrong.any():
                 return d, spent
             self.moving &= ~wrong
@@ -197,6 +209,7 @@ class _Newton:
     def _shorter(self, d: np.ndarray) -> Iterator[Decimal]:
         """Lengths to try: the best one where P is piecewise quadratic, then shorter ones."""
         crossings = [-x / v for v, s, x in self._each(d) if s and v and x * v < 0]
+        crossings += self._ends(d)
         furthest = min(crossings, default=None)
         best = self._best_length(d, furthest) if self.of.loss in RATIONAL else None
         if best is not None:
@@ -205,6 +218,16 @@ class _Newton:
         for _ in range(60):  # where an exponential is flat a Newton step means little
             yield t
             t /= 4
+
+    def _ends(self, d: np.ndarray) -> Iterator[Decimal]:
+        """The lengths at which a coordinate arrives at a bound."""
+        if self.of.bounded:
+            for x, v, low, high in zip(
+                *(a.flat for a in (self.X, d, self.low, self.high)), strict=True
+            ):
+                end = high if v > 0 else low
+                if v and end.is_finite():
+                    yield (end - x) / v
 
     def _best_length(self, d: np.ndarray, furthest: Decimal | None) -> Decimal | None:
         """Where the slope along d is 0: between two kinks it is straight in t."""
@@ -234,11 +257,11 @@ class _Newton:
         return (g * d).sum()
 
     def _held(self, X: np.ndarray) -> np.ndarray:
-        """Coordinates with l1 end at 0 where they would change sign."""
+        """Coordinates with l1 end at 0 where they would change sign, all at their bounds."""
         wrong = np.array([s * sign(v) < 0 for s, v in zip(self.side.flat, X.flat, strict=True)])
         X = X.copy()
         X[wrong.reshape(X.shape)] = ZERO
-        return X
+        return self.of.nearest(X)
 
 
 def _eye(B: np.ndarray) -> np.ndarray:

@@ -6,9 +6,9 @@ import numpy as np
 
 from tests.certificate.cases import Case
 
-from . import new_kinds, old_kinds
+from . import new_kinds, old_kinds, rigor_kinds
 
-FAMILIES = {"old": old_kinds.KINDS, "new": new_kinds.KINDS}
+FAMILIES = {"old": old_kinds.KINDS, "new": new_kinds.KINDS, "rigor": rigor_kinds.KINDS}
 
 
 @dataclass(frozen=True)
@@ -39,4 +39,4 @@ def position(family: str, at: int) -> tuple[str, int]:
     """The family and the index of the problem at a place in the queue; "all" takes turns."""
     if family != "all":
         return family, at
-    return ("old", "new")[at % 2], at // 2
+    return tuple(FAMILIES)[at % len(FAMILIES)], at // len(FAMILIES)

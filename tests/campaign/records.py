@@ -1,12 +1,26 @@
 """The file of a campaign, one JSON line a problem, and the tables made of it."""
 
 import json
+import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import dualgap
+
 CERTIFIED = "CONVERGED", "NO_MINIMISER"
+
+
+def origin() -> dict[str, str]:
+    """The version of the package, and the commit if there is one to be had."""
+    home = str(Path(__file__).parent)
+    git = ["git", "-C", home, "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"]
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = "unknown"
+    return {"version": dualgap.__version__, "commit": commit}
 
 
 class Records:
@@ -21,7 +35,7 @@ class Records:
             self._read()
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._append({"seed": seed})
+            self._append({"seed": seed, **origin()})
 
     def _read(self) -> None:
         assert self.path is not None
@@ -36,8 +50,12 @@ class Records:
                 f"--out {self.path} belongs to seed {theirs}, not to {self.seed}; name another "
                 "file or the same seed."
             )
-        for row in lines[1:]:
-            self.rows[row["family"], row["index"]] = row
+        heads = [line for line in lines if "family" not in line]
+        for row in lines:
+            if "family" in row:
+                self.rows[row["family"], row["index"]] = row
+        if heads[-1] != {"seed": self.seed, **origin()}:  # another version goes on with it
+            self._append({"seed": self.seed, **origin()})
 
     def _append(self, row: dict[str, Any]) -> None:
         if self.path is not None:
@@ -68,7 +86,7 @@ def table(head: Iterable[str], rows: list[list[Any]]) -> str:
 def summary(rows: list[dict[str, Any]]) -> str:
     """Counts of the runs of `auto` by kind and status, shares, convictions, slow runs."""
     parts = []
-    for family in ("old", "new"):
+    for family in ("old", "new", "rigor"):
         chosen = [row for row in rows if row["family"] == family]
         if chosen:
             parts.append(_family(family, chosen))
@@ -103,6 +121,7 @@ def _family(family: str, rows: list[dict[str, Any]]) -> str:
         f"auto: {good} of {len(answered)} runs CONVERGED or a proved NO_MINIMISER ({share:.2f} %)"
     )
     out.append(f"named algorithms: {dict(Counter(run['status'] for run in named).most_common())}")
+    out.append(_certificates(rows))
     out.append(_convictions(rows))
     far = sum(row.get("far", 0) for row in rows)
     out.append(f"STATIONARY, which claims nothing, and further from P* than tol: {far}")
@@ -115,6 +134,18 @@ def _family(family: str, rows: list[dict[str, Any]]) -> str:
         f"mean, {times[-1]:.1f} s at most; {slow} runs slow"
     )
     return "\n".join(out)
+
+
+def wrong(row: dict[str, Any]) -> int:
+    """Certificates of a problem with anything false in them, each counted once."""
+    return len({c["label"] for c in row["convictions"] if c["what"].startswith("false ")})
+
+
+def _certificates(rows: list[dict[str, Any]]) -> str:
+    """How many were judged, by kind."""
+    kinds = Counter(one["kind"] for row in rows for one in row.get("certificates", ()))
+    shown = ", ".join(f"{kind} {count}" for kind, count in kinds.most_common())
+    return f"certificates: {sum(kinds.values())} ({shown})"
 
 
 def _convictions(rows: list[dict[str, Any]]) -> str:
@@ -131,5 +162,5 @@ def _convictions(rows: list[dict[str, Any]]) -> str:
             f"  {what}: {len(found)} calls on {len(problems)} problems "
             f"({', '.join(f'{kind} {count}' for kind, count in kinds)}); indices {shown}"
         )
-    certificates = sum(len(found) for what, found in by_what.items() if "false gap" in what)
+    certificates = sum(wrong(row) for row in rows)
     return "\n".join([f"false certificates: {certificates}; convictions:", *(lines or ["  none"])])

@@ -16,11 +16,14 @@ def case_of(problem: dualgap.Problem) -> Case:
             f"the problem has {problem.outputs} classes, of which the last do not occur in b: it "
             "has no minimiser with an intercept, and the judge does not know it without."
         )
+    if problem.given is not None:
+        raise SystemExit("the judge takes l1, l2 and penalty weights from a file, no regulariser.")
+    parameter = getattr(loss, "parameter", 1.0) if loss.name != "multinomial" else 1.0
     return Case(
         problem.base.A,
         problem.b.astype(int) if loss.name == "multinomial" else problem.b,
         loss.name,
-        parameter=float(loss.parameter) if loss.name != "multinomial" else 1.0,
+        parameter=float(parameter),
         l1=problem.l1,
         l2=problem.l2,
         penalty_weights=problem.penalty_weights,

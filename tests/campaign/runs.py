@@ -21,6 +21,8 @@ PATIENCE = 12.0
 """or so many times that on the clock: other work on the machine is not the library's fault."""
 SLOW = 3.0
 """Seconds of computing that a problem of this size should never take."""
+UNPROVED = "none", "float"
+"""The kinds of certificates that claim nothing."""
 HOME = str(Path(dualgap.__file__).parent)
 
 
@@ -38,8 +40,18 @@ class Claim:
     y: Any = None
     gap: float = math.inf
     primal: float = math.nan
+    dual: float = -math.inf
+    """P* >= dual."""
     certified: bool = False
     kind: str = "none"
+    reason: str = ""
+    """Why it is not certified."""
+    coef_error: Any = None
+    """|x_j - x*_j| <= coef_error_j."""
+    support: Any = None
+    """True where x*_j = 0 in every solution."""
+    box: Any = None
+    """Of the kind "gap_in_box": it speaks of points with |x'_j - x_j| <= box_j alone."""
     status: str = ""
     """Of a run; "" for a call of `certify`."""
     algorithm: str = ""
@@ -152,10 +164,17 @@ def certify(case: Case, label: str, x: Any, c: Any, y: Any) -> Claim:
 
 def _take(claim: Claim, certificate: Any) -> None:
     claim.gap, claim.primal = float(certificate.gap), float(certificate.primal)
-    claim.certified, claim.kind = bool(certificate.certified), certificate.kind
+    claim.certified, claim.kind = bool(certificate.certified), str(certificate.kind)
+    claim.dual = float(getattr(certificate, "dual", -math.inf))
+    claim.reason = str(getattr(certificate, "reason", None) or "")
+    for name in ("coef_error", "support", "box"):
+        setattr(claim, name, getattr(certificate, name, None))
     if not claim.gap >= 0:
         claim.faults.append(("negative gap", f"certificate.gap = {claim.gap}"))
-    if not claim.certified == (claim.kind != "none") == math.isfinite(claim.gap):
+    # A bound within a box may call itself certified or not; nothing else has a choice.
+    free = claim.kind == "gap_in_box"
+    consistent = free or claim.certified == (claim.kind not in UNPROVED)
+    if not consistent or (claim.certified and not math.isfinite(claim.gap)):
         said = f"certified={claim.certified}, kind={claim.kind!r}, gap={claim.gap:g}"
         claim.faults.append(("inconsistent", said))
     if not (np.isfinite(claim.x).all() and np.isfinite(claim.c).all()):

@@ -1,6 +1,7 @@
 """A failure as a script that needs numpy and dualgap alone, for a bug report."""
 
 import pprint
+import re
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 
 from tests.certificate.cases import PARAMETER
 
+from .bounded import BoundedCase
 from .calls import Failure
 from .decimals import EXP
 
@@ -83,6 +85,8 @@ PHI = {
         "def phi(z, b, h=Decimal({h!r})):\n"
         "    return max(-b * z, Decimal(0)) + (1 + (-abs(z)).exp()).ln() + h * z * z / 2"
     ),
+    "poisson": ("def phi(z, b):\n    return z.exp() - (b * (z - b.ln() + 1) if b else 0)"),
+    "gamma": "def phi(z, b):\n    t = b.ln() - z\n    return t.exp() - 1 - t",
     "multinomial": (
         "def phi(z, b):\n    top = max(z)\n"
         "    return top - z[b] + sum((v - top).exp() for v in z).ln()"
@@ -99,6 +103,11 @@ def text(value: Any) -> str:
     array = np.asarray(value)
     dtype = ", dtype=np.float32" if array.dtype == np.float32 else ""
     return f"np.array({pprint.pformat(array.tolist(), width=95, compact=True)}{dtype})"
+
+
+def ending(value: Any) -> str:
+    """The same where numbers may be infinite."""
+    return re.sub(r"(?<![\w.])(-?)inf\b", r"\1np.inf", text(value))
 
 
 def _data(A: Any) -> tuple[str, str]:
@@ -123,7 +132,15 @@ def write_script(failure: Failure) -> str:
     loss = repr(case.loss)
     if case.loss in PARAMETER:
         loss = f"dualgap.losses.{PARAMETER[case.loss](case.parameter)!r}"
+    bounds = ""
+    if isinstance(case, BoundedCase):  # l1 and l2 belong to the regulariser
+        bounds = ", ".join(
+            f"{name}={ending(getattr(case, name))}" for name in ("lower", "upper", "l1", "l2")
+        )
+        given = {name: value for name, value in given.items() if name not in ("l1", "l2")}
     pairs = [f'    "loss": {loss},'] + [f'    "{k}": {text(v)},' for k, v in given.items()]
+    if bounds:
+        pairs.append(f'    "regularizer": dualgap.regularizers.Box({bounds}),')
     out = HEAD.format(
         title=f"{conviction.what}: {claim.label}",
         details=conviction.details,

@@ -75,6 +75,9 @@ def _fewer(failure: Failure) -> Iterator[Failure]:
         kept = {"A": case.A[:, columns]}
         if case.penalty_weights is not None:
             kept["penalty_weights"] = np.asarray(case.penalty_weights)[columns]
+        for name in ("lower", "upper"):
+            if np.ndim(getattr(case, name, None)):
+                kept[name] = np.asarray(getattr(case, name))[columns]
         yield replace(failure, case=replace(case, **kept), call=call.keep(columns=columns))
 
 

@@ -237,12 +237,12 @@ def test_what_holds_each_other_is_held_against_its_own_optimum() -> None:
         assert whats(TOUCHING, false) == ["false gap, gross"]
 
 
-def test_a_gap_of_0_stands_for_what_no_float_can_hold() -> None:
-    """P = log(1 + exp(-1e9)), about 10^(-4e8), is 0 to float64."""
+def test_a_gap_of_0_is_false_where_no_float_can_hold_the_truth() -> None:
+    """P = log(1 + exp(-1e9)), about 10^(-4e8), is above 0, and below the least float above 0."""
     case = replace(APART, offset=1e9 * APART.b)
-    assert (
-        whats(case, Claim("planted", np.array([0.01]), certified=True, gap=0.0, kind="gap")) == []
-    )
+    claim = Claim("planted", np.array([0.01]), certified=True, gap=0.0, kind="gap")
+    assert whats(case, claim) == ["false gap, underflow"]
+    assert whats(case, replace(claim, gap=math.ulp(0.0))) == []
 
 
 def test_what_a_call_does_wrong_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from .examine import examine
 from .problems import generate
 
 SEED = 0
-PROBLEMS = {"old": 150, "new": 100}
+PROBLEMS = {"old": 150, "new": 100, "rigor": 250}
 
 
 @pytest.mark.parametrize(
