@@ -96,7 +96,7 @@ def test_an_ill_conditioned_basis_changes_no_minimum(
         for y in (None, best.dual):
             got = certify(skewed, x, y=y)
             over = got.dual - float(best.primal)
-            assert over <= 4.0 * got.rounding + 1e-12, f"bound exceeds P* by {over}: {got}"
+            assert over <= 1e-12, f"bound exceeds P* by {over}: {got}"
             assert got.certified or loss != "squared" or bits > 20  # not by silence alone
 
 
@@ -123,10 +123,14 @@ def test_a_row_without_weight_spoils_nothing_at_extreme_margins(margin: float) -
     counted = Case(A[:1], b[:1], "logistic")
     both = Case(A, b, "logistic", sample_weight=np.array([1.0, 0.0]))
     x = np.array([margin])
-    assert certify(both, x, y=y) == certify(counted, x, y=y[:1])
+    one, other = certify(both, x, y=y), certify(counted, x, y=y[:1])
+    assert one.kind == other.kind and one.primal == other.primal
+    # Bounds on rounding count rows, so that the last digits may differ.
+    assert one.gap == pytest.approx(other.gap, rel=1e-12)
+    assert one.dual == pytest.approx(other.dual, rel=1e-12)
 
 
-# ---- what `rounding` says must be enough ----
+# ---- large numbers that cancel ----
 
 
 def ridge_by_exact_arithmetic(A: np.ndarray, b: np.ndarray, l2: float) -> tuple[mpf, np.ndarray]:
@@ -166,7 +170,7 @@ def test_rounding_covers_what_is_lost_when_x_is_large(
         best, y = exact(A, b, strength)
         got = dualgap.certify(A, b, np.zeros(2), y, **{penalty: strength})
         over = float(mpf(got.dual) - best)
-        assert over <= 4.0 * got.rounding, f"the bound exceeds P* by {over}, not {got.rounding}"
+        assert over <= 0.0, f"the bound exceeds P* by {over}"
 
 
 @pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-6])

@@ -10,7 +10,16 @@ import pytest
 
 import dualgap
 from dualgap.checks.errors import LawError
-from dualgap.losses import LOSSES, Gamma, Huber, Logistic, Poisson, SmoothedHinge, Squared
+from dualgap.losses import (
+    LOSSES,
+    Gamma,
+    Huber,
+    Logistic,
+    Poisson,
+    SmoothedHinge,
+    Squared,
+    StrongLogistic,
+)
 
 from .losses import Counts, PseudoHuber, SmoothQuantile, WithProx
 
@@ -41,6 +50,29 @@ def planted(base, law, **methods):
 
 
 PLANTED = [
+    planted(
+        Squared,
+        "gap_above is at least phi",
+        gap_above=lambda s, low, high, y, b: 0.5 * (low - b - y) ** 2,
+        value_below=lambda s, low, high, b: 0.0 * low,
+    ),
+    planted(
+        Squared,
+        "value_below is at most phi",
+        value_below=lambda s, low, high, b: 0.5 * (low - b) ** 2,
+    ),
+    planted(
+        StrongLogistic,
+        "value_above is at least phi",
+        value_above=lambda s, low, high, b: s.gap_above(low, high, 0.0 * low, b),
+    ),
+    planted(
+        Squared,
+        "gap_above is a number >= 0 or inf",
+        gap_above=lambda s, low, high, y, b: np.where(
+            high < 1e300, Squared.gap_above(s, low, high, y, b), np.nan
+        ),
+    ),
     planted(Counts, "grad is the derivative of value", grad=lambda s, z, b: np.exp(z) + b),
     planted(Huber, "grad is the derivative of value", grad=lambda s, z, b: 0.99 * (z - b)),
     planted(PseudoHuber, "grad is the derivative of value", value=lambda s, z, b: abs(z - b)),

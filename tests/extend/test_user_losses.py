@@ -58,6 +58,11 @@ def least(loss, b, *, l1=0.0, l2=0.0, fit_intercept=False):
     return found.fun
 
 
+def done(loss):
+    """How a run ends that has arrived: what has no enclosures is not proved."""
+    return Status.CONVERGED if loss.has_enclosures else Status.ESTIMATED
+
+
 @each_loss
 def test_the_laws_hold(name):
     dualgap.check_loss(LOSSES[name][0])
@@ -76,7 +81,7 @@ def test_every_algorithm_that_serves_certifies_the_same_minimum(name, penalty, f
             A, b, loss=loss, algorithm=algorithm, fit_intercept=fit_intercept, tol=1e-7,
             max_passes=20000, **penalty,
         )  # fmt: skip
-        assert result.status is Status.CONVERGED, (algorithm, result)
+        assert result.status is done(loss), (algorithm, result)
         assert result.certificate.relative_gap <= 1e-7
         assert result.certificate.dual <= reference * (1 + 1e-12)
         assert result.certificate.primal - reference <= result.certificate.gap + 1e-9 * reference
@@ -89,7 +94,7 @@ def test_auto_chooses_one_that_serves(name):
     for penalty in PENALTIES:
         result = dualgap.solve(A, b, loss=loss, **penalty)
         assert result.algorithm in SERVED[name]
-        assert result.status is Status.CONVERGED
+        assert result.status is done(loss)
 
 
 @each_loss

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
+from dualgap.certificate import rows
 from dualgap.designs import Cuts, DenseDesign, InterceptDesign, ScaledDesign, as_design, tasks
 from dualgap.designs.moved import moved
 from dualgap.designs.narrow import narrow_copy
@@ -197,6 +198,10 @@ def test_kernels_enter_the_rows_that_they_visit(algorithm, monkeypatch):
         monkeypatch.setattr(
             type(problem.base), name, lambda self, v, verb=verb: (seen.append(1), verb(self, v))[1]
         )
+    sweep = rows.swept
+    monkeypatch.setattr(
+        rows, "swept", lambda *args, **options: (seen.append(1), sweep(*args, **options))[1]
+    )
     problem.solve(algorithm=algorithm, tol=1e-15, max_passes=6)  # constants are known from now on
     seen.clear()
     result = problem.solve(algorithm=algorithm, tol=1e-15, max_passes=24)

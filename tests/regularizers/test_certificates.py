@@ -179,12 +179,15 @@ def test_a_regulariser_from_outside_is_served_and_certified(g, algorithm, interc
     result = dualgap.solve(
         A, b, regularizer=g, fit_intercept=intercept, algorithm=algorithm, tol=1e-8, max_passes=9999
     )
-    assert result.status is dualgap.Status.CONVERGED
+    # It gives no enclosures, so that its gap is one in floats, and said not to be proved.
+    assert result.status is dualgap.Status.ESTIMATED
+    assert result.certificate.kind == "float" and "no enclosures" in result.certificate.reason
+    assert result.certificate.relative_gap <= 1e-8
     assert result.algorithm == ("ada-bpd" if algorithm == "auto" else algorithm)
     if isinstance(g, outside.Positive):
         ours = dualgap.solve(A, b, regularizer=NonNegative(0.1), fit_intercept=intercept, tol=1e-12)
         assert result.certificate.primal - ours.certificate.primal <= result.certificate.gap
-        assert ours.certificate.primal >= result.certificate.dual
+        assert ours.certificate.dual <= result.certificate.primal
 
 
 @each_intercept
@@ -195,7 +198,7 @@ def test_it_goes_with_classes(intercept):
     options = {"loss": "multinomial", "fit_intercept": intercept, "tol": 1e-7, "max_passes": 9999}
     one = dualgap.solve(A, b, regularizer=outside.Positive(0.02), **options)
     two = dualgap.solve(A, b, regularizer=NonNegative(0.02), **options)
-    assert one.status is two.status is dualgap.Status.CONVERGED
+    assert one.status is dualgap.Status.ESTIMATED and two.status is dualgap.Status.CONVERGED
     assert one.x.shape == (4, 3) and (one.x >= 0).all() and (two.x >= 0).all()
     assert abs(one.certificate.primal - two.certificate.primal) <= max(
         one.certificate.gap, two.certificate.gap
@@ -269,4 +272,4 @@ def test_rounding_that_makes_nothing_of_a_dual_point_is_a_number():
         x = np.abs(rng.standard_normal(d)) / 1e6
         for point in (x, np.zeros(d)):
             got = problem.certify(point, intercept=0.1)
-            assert got.gap >= 0.0 and not np.isnan([got.gap, got.rounding, got.relative_gap]).any()
+            assert got.gap >= 0.0 and not np.isnan([got.gap, got.relative_gap]).any()

@@ -46,15 +46,15 @@ def test_stationary_but_not_certified(monkeypatch):
     problem = dualgap.Problem(A, SIGNS, loss="logistic")
     certified = problem.solve()
     assert certified.status is Status.CONVERGED
-    for limit in ("feasible.GRAM_LIMIT", "certificate.GRAM_LIMIT"):
-        monkeypatch.setattr(f"dualgap.{limit}", 1)
+    monkeypatch.setattr("dualgap.feasible.GRAM_LIMIT", 1)
     for limit in ("GRAM_LIMIT", "DENSE_LIMIT"):
         monkeypatch.setattr(f"dualgap.spans.{limit}", 1)
     result = dualgap.Problem(A, SIGNS, loss="logistic").solve()
     assert result.status is Status.STATIONARY
-    assert not result.certificate.certified
-    assert result.certificate.kind == "none"
-    assert result.certificate.gap == np.inf
+    assert not result.certificate.certified and result.certificate.reason
+    assert result.certificate.kind == "gap_in_box"
+    assert result.certificate.dual == -np.inf
+    assert result.certificate.box.shape == (A.shape[1],) and (result.certificate.box > 0.0).all()
     assert result.certificate.primal == pytest.approx(certified.certificate.primal, rel=1e-5)
 
 
@@ -339,7 +339,8 @@ def test_certificates_say_how_they_were_found():
         "gap": dualgap.solve(A, B, l2=0.1),
         "gap_scaled_dual": dualgap.solve(A, B, l1=0.1),
         "gap_projected_dual": dualgap.solve(A, B, algorithm="ada-bpd"),
-        "none": dualgap.solve(A, SIGNS, loss="logistic", max_passes=0),
+        "gap_in_box": dualgap.solve(A, SIGNS, loss="logistic", max_passes=0),
+        "none": dualgap.solve(A, np.arange(len(B)) % 3, loss="multinomial", max_passes=0),
     }
     sentences = {str(result.certificate) for result in kinds.values()}
     assert [result.certificate.kind for result in kinds.values()] == list(kinds)

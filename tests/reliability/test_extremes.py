@@ -338,7 +338,8 @@ def test_certify_of_far_away_points():
         certify(x, l2=1e99),
         certify(np.ones(A.shape[1]), y, l2=1e-99),
     ):
-        assert certificate.gap > 1e90
+        # y = 0 proves P(x) - P* <= P(x), whatever y was given.
+        assert certificate.gap > 1e90 or certificate.gap == pytest.approx(certificate.primal)
         numbers = (certificate.primal, certificate.dual, certificate.relative_gap)
         assert not np.isnan(numbers).any()
 
