@@ -27,7 +27,6 @@ from dualgap.enclosures.exponential import (
     LARGEST,
     MANY_TERMS,
     WIDE,
-    artanh_tail,
     log_down,
     log_up,
 )
@@ -35,6 +34,10 @@ from dualgap.enclosures.pieces import difference
 
 NEAR = 1e-3
 """Intervals that hold m and reach no further than this (relatively) count as symmetric."""
+SMALL_SQUARE = 2.0**-10
+"""s^2 up to which `NEAR_TERMS` of the series are enough,"""
+NEAR_TERMS = 5
+"""as what is left out is |s|^11/13 or so, below 2^-58."""
 SMALL = 1e-290
 """Quotients below this may have lost digits: their logarithm is found in another way, too."""
 
@@ -47,9 +50,14 @@ def excess(x: Array) -> Array:
     """
     s = x / (2.0 + x)
     w = s * s
-    tail = artanh_tail(w, MANY_TERMS + 1)
-    # s (1/3 + w/5 + ...) = tail/s, which is 0 where s is so small that w is.
-    tail /= np.where(s == 0.0, 1.0, s)
+    near = w.max(initial=0.0) <= SMALL_SQUARE
+    terms = NEAR_TERMS if near else MANY_TERMS + 1
+    tail = w * (1.0 / (2 * terms + 1))  # 1/3 + w/5 + ...
+    for j in range(terms - 1, 1, -1):
+        tail += 1.0 / (2 * j + 1)
+        tail *= w
+    tail += 1.0 / 3.0
+    tail *= s
     factor = 1.0 / (1.0 - s)
     factor -= tail
     factor *= w
