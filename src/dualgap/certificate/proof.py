@@ -173,7 +173,7 @@ def loss_sums(problem: Problem, at: Enclosed, rows: DualRows, moved: Moved | Non
         weights = None if w is None else w[some]
         zero = weighted_sum_up(weights, loss.gap_above(low, high, np.zeros_like(low), b[some]))
         above = zero
-        if not loss.falls_to_zero:
+        if not loss.infimum_is_zero:
             above = weighted_sum_up(weights, loss.value_above(low, high, b[some]))
         below = weighted_sum_down(weights, loss.value_below(low, high, b[some]))
         gap = math.inf

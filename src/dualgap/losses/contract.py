@@ -127,6 +127,9 @@ class Loss:
     """A row has `outputs` predictions: z, y and gradients have shape (n, K), values (n,)."""
     has_enclosures: ClassVar[bool] = False
     """Whether there are `gap_above` and `value_below`; set where a class defines both."""
+    infimum_is_zero: ClassVar[bool] = True
+    """inf phi = 0, so that phi(z) is the gap at y = 0. False, unless it says otherwise, in a class
+    that defines `value_above`: that never makes a claim false, it only costs time."""
     value_at_zero: ClassVar[float | None] = None
     """phi(0) where that is the same for every target; None otherwise."""
 
@@ -142,6 +145,21 @@ class Loss:
                 cls.has_enclosures = True
             elif {"value", "conj", "domain"} & {*cls.__dict__}:
                 cls.has_enclosures = False  # those of the base are about another function
+        cls._drop_inherited_bounds()
+
+    @classmethod
+    def _drop_inherited_bounds(cls) -> None:
+        """What follows from the bounds that a class defines is not inherited from its base.
+
+        `value_above` and `row_bounds` of the base may be formulas of another function.
+        """
+        own = {"gap_above", "value_above", "value_below"} & {*cls.__dict__}
+        if "infimum_is_zero" not in cls.__dict__ and "value_above" in own:
+            cls.infimum_is_zero = False
+        if cls.infimum_is_zero and "gap_above" in own and "value_above" not in own:
+            setattr(cls, "value_above", Loss.value_above)  # noqa: B010 - a method, for mypy
+        if own and "row_bounds" not in cls.__dict__:
+            setattr(cls, "row_bounds", Loss.row_bounds)  # noqa: B010
 
     @property
     def parameter(self) -> float:
@@ -282,14 +300,39 @@ class Loss:
     def value_above(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
         """At least phi(z) for every real z from z_lo to z_hi: the gap at y = 0.
 
-        That is phi(z) - inf phi. Override it where inf phi, which is -phi*(0), is not 0.
+        That is phi(z) - inf phi. Override it where inf phi, which is -phi*(0), is not 0. Where inf
+        phi is 0 and a formula is cheaper, override it and set ``infimum_is_zero`` to True.
         """
         return self.gap_above(z_lo, z_hi, np.zeros_like(z_lo), b)
 
-    @property
-    def falls_to_zero(self) -> bool:
-        """Whether inf phi = 0, so that phi(z) is the gap at y = 0: `value_above` is as it was."""
-        return type(self).value_above is Loss.value_above
+    def row_bounds(
+        self, z_lo: Array, z_hi: Array, y: Array, b: Array
+    ) -> tuple[Array, Array, Array]:
+        """`gap_above`, `value_above` and `value_below` of the same rows.
+
+        Override it where the three share work. A class that defines one of the three anew does not
+        inherit it from another loss.
+
+        Parameters
+        ----------
+        z_lo, z_hi : array
+            The ends of z, which may be infinite.
+        y : array
+            Points of the domain of phi*.
+        b : array
+            Targets.
+
+        Returns
+        -------
+        gap, above, below : array
+            At least phi(z) + phi*(y) - y z, at least phi(z), and at most phi(z), for every real z
+            from z_lo to z_hi.
+        """
+        return (
+            self.gap_above(z_lo, z_hi, y, b),
+            self.value_above(z_lo, z_hi, b),
+            self.value_below(z_lo, z_hi, b),
+        )
 
     # ---- what follows from the formulas; overridden where sharing work pays ----
 
