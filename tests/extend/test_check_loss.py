@@ -66,6 +66,14 @@ PLANTED = [
         "value_above is at least phi",
         value_above=lambda s, low, high, b: s.gap_above(low, high, 0.0 * low, b),
     ),
+    planted(StrongLogistic, "value_above is at least phi", infimum_is_zero=True),
+    planted(
+        Squared,
+        "gap_above is at least phi",
+        row_bounds=lambda s, low, high, y, b: (
+            (0.9 * Squared.row_bounds(s, low, high, y, b)[0],) * 3
+        ),
+    ),
     planted(
         Squared,
         "gap_above is a number >= 0 or inf",

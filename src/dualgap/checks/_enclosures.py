@@ -43,14 +43,24 @@ Law = tuple[str, Mask, Seen]
 """What it says, where it is broken, and the numbers."""
 
 
+def _weakest(
+    loss: Loss, z_lo: Array, z_hi: Array, y: Array, b: Array
+) -> tuple[Array, Array, Array]:
+    """What is claimed of the gap and of phi by any of the ways to ask, nan where one is nan."""
+    gap, above, below = (np.asarray(v) for v in loss.row_bounds(z_lo, z_hi, y, b))
+    gap = np.minimum(gap, loss.gap_above(z_lo, z_hi, y, b))
+    above = np.minimum(above, loss.value_above(z_lo, z_hi, b))
+    if loss.infimum_is_zero:
+        above = np.minimum(above, loss.gap_above(z_lo, z_hi, np.zeros_like(z_lo), b))
+    return gap, above, np.maximum(below, loss.value_below(z_lo, z_hi, b))
+
+
 def enclosure_laws(loss: Loss, z: Array, y: Array, b: Array) -> Iterator[Law]:
     """Bounds over z - r, ..., z + r against the formulas at both ends and in the middle."""
     zero = np.zeros_like(y)
     for r in WIDTHS:
         ends = z - r, z + r
-        gap = np.asarray(loss.gap_above(*ends, y, b))
-        above = np.asarray(loss.value_above(*ends, b))
-        below = np.asarray(loss.value_below(*ends, b))
+        gap, above, below = _weakest(loss, *ends, y, b)
         for at in (ends[0], z, ends[1]):
             value = np.asarray(loss.value(at, b))
             plain = value + loss.conj(y, b) - y * at
@@ -62,8 +72,8 @@ def enclosure_laws(loss: Loss, z: Array, y: Array, b: Array) -> Iterator[Law]:
                 Seen("gap_above", ends, y, gap, at, plain),
             )
             yield (
-                "value_above is at least phi(z) from z_lo to z_hi; by default it is gap_above at "
-                "y = 0, which is right where inf phi = 0",
+                "value_above is at least phi(z) from z_lo to z_hi; by default, and wherever "
+                "infimum_is_zero, it is gap_above at y = 0, which is right where inf phi = 0",
                 known & ~(above >= value - lost),
                 Seen("value_above", ends, zero, above, at, value),
             )

@@ -156,10 +156,12 @@ class Loss:
         own = {"gap_above", "value_above", "value_below"} & {*cls.__dict__}
         if "infimum_is_zero" not in cls.__dict__ and "value_above" in own:
             cls.infimum_is_zero = False
-        if cls.infimum_is_zero and "gap_above" in own and "value_above" not in own:
-            setattr(cls, "value_above", Loss.value_above)  # noqa: B010 - a method, for mypy
-        if own and "row_bounds" not in cls.__dict__:
-            setattr(cls, "row_bounds", Loss.row_bounds)  # noqa: B010
+        stale = {"value_above"} if cls.infimum_is_zero and "gap_above" in own else set()
+        if own:
+            stale.add("row_bounds")
+        for name in stale - {*cls.__dict__}:
+            if getattr(cls, name) is not getattr(Loss, name):
+                setattr(cls, name, getattr(Loss, name))
 
     @property
     def parameter(self) -> float:
