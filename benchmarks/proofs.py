@@ -105,7 +105,7 @@ def fits(rounds: int) -> None:
     for name, loss in SETS.items():
         A, b = load(name)
         n = A.shape[0]
-        signs = np.where(b > np.median(b), 1.0, -1.0) if loss == "logistic" else b
+        signs = np.where(b > b.mean(), 1.0, -1.0) if loss == "logistic" else b
         steep = np.abs(A.T @ (signs if loss == "squared" else 0.5 * signs)).max() / n
         for penalty, strengths in PENALTIES.items():
             given = {k: v / n if k == "l2" else v * steep for k, v in strengths.items()}

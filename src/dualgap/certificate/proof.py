@@ -170,18 +170,21 @@ def loss_sums(problem: Problem, at: Enclosed, rows: DualRows, moved: Moved | Non
     parts = []
     for some in pieces(problem.n):
         low, high = at.ends(some)
-        weights = None if w is None else w[some]
-        zero = weighted_sum_up(weights, loss.gap_above(low, high, np.zeros_like(low), b[some]))
-        above = zero
-        if not loss.infimum_is_zero:
-            above = weighted_sum_up(weights, loss.value_above(low, high, b[some]))
-        below = weighted_sum_down(weights, loss.value_below(low, high, b[some]))
-        gap = math.inf
-        if moved is not None:
-            move = None if moved.move is None else moved.move[some]
-            gaps = _gaps(loss, low, high, rows.y[some], b[some], move)
+        weights, y, gap = None if w is None else w[some], rows.y[some], math.inf
+        if moved is not None and moved.move is None and y.ndim == 1:
+            gaps, values, least = loss.row_bounds(low, high, y, b[some])
             gap = weighted_sum_up(weights, gaps)
-        parts.append((gap, zero, above, below))
+        else:
+            values = loss.value_above(low, high, b[some])
+            least = loss.value_below(low, high, b[some])
+            if moved is not None:
+                move = None if moved.move is None else moved.move[some]
+                gap = weighted_sum_up(weights, _gaps(loss, low, high, y, b[some], move))
+        above = zero = weighted_sum_up(weights, values)
+        if not loss.infimum_is_zero:
+            nothing = np.zeros_like(low)
+            zero = weighted_sum_up(weights, loss.gap_above(low, high, nothing, b[some]))
+        parts.append((gap, zero, above, weighted_sum_down(weights, least)))
     if len(parts) == 1:
         return LossSums(*parts[0])
     columns = [np.array(column) for column in zip(*parts, strict=True)]

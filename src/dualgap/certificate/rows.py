@@ -17,7 +17,7 @@ from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
 from dualgap.products import may_be_precise
 
-ROW_BYTES = 128
+ROW_BYTES = 64
 """About what is made of a row at a time: pieces have as many rows as a block has of these."""
 FLUSHED = 2.0**-900
 """A w_i y_i below this in size becomes 0, so that no product of it with its error underflows."""
@@ -134,10 +134,10 @@ def _plus(low: Array, high: Array, more: float | Array) -> tuple[Array, Array]:
 
 
 def pieces(n: int) -> Iterator[slice]:
-    """So many rows at a time that what is made of them stays in a core's cache."""
-    rows = max(16, contract.BLOCK_BYTES // ROW_BYTES)
-    for start in range(0, n, rows):
-        yield slice(start, min(start + rows, n))
+    """So many rows at a time that what is made of them stays near a core; pieces of one length."""
+    count = -(-n // max(16, contract.BLOCK_BYTES // ROW_BYTES))
+    for k in range(count):
+        yield slice(n * k // count, n * (k + 1) // count)
 
 
 def enclosed(
