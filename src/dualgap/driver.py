@@ -262,9 +262,13 @@ class Run:
         target = self.tol * self.problem.scale(best.primal)
         gap = best.primal - best.dual
         if gap <= target and s.t >= self.attempts.next_confirmation:
+            assert best.x is not None and best.y is not None
+            if self._proves(self._to_user(s, best.x), best.y):
+                self.attempts.passes += 1
+                return self._arrived(s)
             estimate = self._certify(s, best.x, best.y)
             if estimate.certified and estimate.gap <= target:
-                ended = self._converged(s, self._last_point(s))
+                ended = self._unproved()
                 if ended is not None:
                     return ended
             elif _at_floor(estimate):
@@ -279,17 +283,28 @@ class Run:
 
         A tiny P may also mean that there is nothing to converge to.
         """
-        if separates(self.problem, s.x, s.z):
-            return Status.NO_MINIMISER
-        x, y = point
+        return self._arrived(s) if self._proves(*point) else self._unproved()
+
+    def _proves(self, x: Array, y: Array) -> bool:
+        """Whether the gap of a point of the user's problem is within tol."""
         certificate, y = proved_pair(self.user, x, y)
         self.proof = (x, y, certificate)
-        if self._is_reached(certificate):
-            return Status.CONVERGED if certificate.certified else Status.ESTIMATED
+        return self._is_reached(certificate)
+
+    def _arrived(self, s: State) -> Status:
+        """What was proved may also be that there is nothing to converge to."""
+        assert self.proof is not None
+        if separates(self.problem, s.x, s.z):
+            return Status.NO_MINIMISER
+        return Status.CONVERGED if self.proof[2].certified else Status.ESTIMATED
+
+    def _unproved(self) -> Status | None:
+        """The run goes on once."""
+        assert self.proof is not None
         self.unproved += 1
         if self.unproved == 1:
             return None
-        return Status.ROUNDING if certificate.certified else Status.STATIONARY
+        return Status.ROUNDING if self.proof[2].certified else Status.STATIONARY
 
     def _is_reached(self, certificate: Certificate) -> bool:
         """Whether the gap is within tol: proved, or where nothing can be proved in floats."""
@@ -449,6 +464,8 @@ class Run:
     def _proved_end(self, s: State, status: Status) -> tuple[Array, Array, Certificate]:
         """The point to return, its y, and the proof: the float gap says which, others are tried."""
         problem, best = self.user, s.incumbent
+        if self.proof is not None and self._is_reached(self.proof[2]):
+            return self.proof
         assert best.x is not None
         x, y = self._to_user(s, best.x), best.y
         known = self.last is not None and self.last[0] is best.x and self.last[1] is y

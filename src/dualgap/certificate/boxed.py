@@ -47,7 +47,8 @@ def in_a_box(problem: Problem, x: Array, y: Array) -> tuple[float, Array] | None
     R = radius[free]
     if problem.fit_intercept:
         R = np.append(R, FAR * max(abs(float(np.asarray(c))), spread))
-        sizes = np.append(sizes, up(abs(exact_sum(rows))))
+        total, open_ = exact_sum(rows)
+        sizes = np.append(sizes, up(up(abs(total)) + open_))
         radius = np.append(radius, R[-1])
     gap = gap_in_box(up(loss / weight.low), penalty.gap_above(*s), sizes, R, weight.low)
     return (gap, radius) if math.isfinite(gap) else None

@@ -79,7 +79,7 @@ def with_more_digits(problem: Problem, rows: DualRows, at: Enclosed) -> DualRows
     F = F if J.size else np.empty((problem.n, 0))
     if problem.fit_intercept:
         F = np.column_stack((F, np.ones(problem.n)))
-        off = np.append(off, -exact_sum(rows))
+        off = np.append(off, -exact_sum(rows)[0])
     ends = problem.loss.domain(problem.b)
     room = np.minimum(np.minimum(rows.y - ends[0], ends[1] - rows.y), 1.0)
     M = (w * room)[:, None] * F
@@ -92,14 +92,18 @@ def with_more_digits(problem: Problem, rows: DualRows, at: Enclosed) -> DualRows
 
 def _by_heavier_sign(problem: Problem, rows: DualRows) -> Moved | None:
     """An intercept alone: tau = |sum w y| over the weight of the heavier sign."""
-    off = exact_sum(rows)
-    if off == 0.0:
+    off, open_ = exact_sum(rows)
+    if off == open_ == 0.0:
         return NOT_AT_ALL
-    heavier = np.where(rows.y * math.copysign(1.0, off) > 0.0, np.abs(rows.high), 0.0)
-    weight = down(sum_down(heavier) * (1.0 - gam(4.0)))
+    sizes = np.abs(rows.high)
+    weights = {
+        sign: down(sum_down(np.where(rows.y * sign > 0.0, sizes, 0.0)) * (1.0 - gam(4.0)))
+        for sign in ((math.copysign(1.0, off),) if abs(off) > open_ else (1.0, -1.0))
+    }
+    weight = min(weights.values())  # of both, where it is not known which is the heavier one
     if not weight > 0.0:
         return None
-    tau = up(up(abs(off)) / weight)
+    tau = up(up(abs(off) + open_) / weight)
     return Moved(tau=tau) if tau <= 1.0 else None
 
 
@@ -142,10 +146,10 @@ def _distances(problem: Problem, span: Span, rows: DualRows, at: Enclosed) -> Ar
             free = problem.regularizer.free.reshape(-1)
             rho, error = at.S[k][free[: problem.d]], at.S_error[k][free[: problem.d]]
             if problem.fit_intercept:  # free, too, and its column is a power of two
-                total = math.fsum(high if low is None else np.concatenate((high, low)))
+                total, open_ = exact_sum(DualRows(high, high, low))
                 scale = problem.intercept_scale
                 rho = np.append(rho, scale * total)
-                open_ = up(rows.open_ * up(float(np.abs(high).sum()) * 2.0))
+                open_ = up(open_ + up(rows.open_ * up(float(np.abs(high).sum()) * 2.0)))
                 error = np.append(error, up(scale * up(4.0 * UNIT * abs(total) + open_)))
             out.append(span.proved_by_sums(rho, error))
         else:

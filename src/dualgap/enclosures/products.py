@@ -33,6 +33,8 @@ SMALL = 200_000
 """Up to so many entries numpy is used: a kernel would have to be loaded first."""
 SMALL_SPARSE = 1 << 16
 """The same for the entries of sparse data, of which numpy would make copies."""
+DENSE = 0.1
+"""Small sparse data with more entries than this share are multiplied as dense ones."""
 BLOCK_ENTRIES = 1 << 16
 """Entries that stay in a core's cache while one class after the other is multiplied by them."""
 
@@ -89,8 +91,9 @@ def _sparse(A: Any, x: Array, high: Array, low: Array | None, sharp: bool) -> Sw
     """CSR or CSC."""
     n, d = A.shape
     kernels = None
-    if sharp and n * d <= SMALL:
-        return enclosed(n, doubled(A.toarray(), x, high, low))
+    if n * d <= SMALL and (sharp or A.nnz > DENSE * n * d):
+        dense = A.toarray()
+        return enclosed(n, doubled(dense, x, high, low) if sharp else plain(dense, x, high))
     if sharp or A.nnz > SMALL_SPARSE:
         kernels = _kernels()
     if kernels is None:
