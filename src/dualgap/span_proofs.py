@@ -38,6 +38,8 @@ from dualgap.enclosures.directed import TINY, down, gam, sum_up, up
 
 GOOD = 0.5
 """A lower bound on a least singular value near 1 that is good enough not to look for another."""
+DENSE = 0.1
+"""Sparse data with more entries than this share are multiplied as dense blocks."""
 SHIFTS = (0.4, 0.1, 0.02)
 """Of the least eigenvalue as far as it is known: those that are tried as s."""
 
@@ -243,7 +245,7 @@ def _gram(design: Design, columns: Mask, r: Array, exponents: Places) -> Array:
     """U F' diag(r^2) F U from r_i F_ij U_j, each product a sum in some order."""
     m = exponents.size
     base = design.base if isinstance(design, InterceptDesign) else design
-    if isinstance(base, SparseDesign):
+    if isinstance(base, SparseDesign) and base.nonzeros < DENSE * base.shape[0] * base.shape[1]:
         some = np.flatnonzero(columns[: base.shape[1]])
         F: Any = sp.csc_array(base.A)[:, some].astype(np.float64)
         if isinstance(design, InterceptDesign) and columns[-1]:

@@ -106,20 +106,27 @@ def case(kind, seed, n, d, K=None):
 # ---- ways and layouts ----
 
 
+LIMITS = ("SMALL", "SMALL_SHARP", "SMALL_SPARSE")
+"""Up to so many entries numpy is used."""
+
+
 def by_numpy(monkeypatch, block=8):
     """Also with more blocks than one, few rows as there are."""
-    monkeypatch.setattr(products, "SMALL", 10**9)
+    for limit in LIMITS:
+        monkeypatch.setattr(products, limit, 10**9)
     monkeypatch.setattr(sums, "BLOCK", block)
     monkeypatch.setattr(sums, "AT_ONCE", 64)
 
 
 def by_kernels(monkeypatch):
-    monkeypatch.setattr(products, "SMALL", -1)
+    for limit in LIMITS:
+        monkeypatch.setattr(products, limit, -1)
     monkeypatch.setattr(products, "BLOCK_ENTRIES", 20)
 
 
 def without_kernels(monkeypatch):
-    monkeypatch.setattr(products, "SMALL", -1)
+    for limit in LIMITS:
+        monkeypatch.setattr(products, limit, -1)
     monkeypatch.setattr(products, "_kernels", lambda: None)
 
 
@@ -379,7 +386,7 @@ from dualgap import _jit
 from dualgap.designs import DenseDesign
 from dualgap.enclosures import products
 assert not _jit.HAS_FUSED
-products.SMALL = -1
+products.SMALL = products.SMALL_SHARP = products.SMALL_SPARSE = -1
 rng = np.random.default_rng(0)
 A = rng.standard_normal((21, 7)) * 10.0 ** rng.uniform(-12, 12, (21, 7))
 y = rng.standard_normal(21)

@@ -68,8 +68,10 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
         return not_proved(estimate.primal, why, "float", estimate.gap, scale)
     z = problem.predict(x) if needs_predictions(problem) else None
     point, found = _at(problem, x, z, y, PLAIN)
-    if point is not None and _is_clouded(problem, x, found) and may_be_precise(problem):
-        other, sharp = _at(problem, x, z, y, PRECISE)
+    for predictions in (False, True) if may_be_precise(problem) else ():
+        if point is None or not _is_clouded(problem, x, found):
+            break
+        other, sharp = _at(problem, x, z, y, PRECISE, predictions)
         if sharp.gap < found.gap:
             point, found = other, sharp
     primal = _between(problem, x, found)
@@ -121,12 +123,18 @@ def _without_proof(problem: Problem) -> str | None:
 
 
 def _at(
-    problem: Problem, x: Array, z: Array | None, y: Array, products: Products
+    problem: Problem,
+    x: Array,
+    z: Array | None,
+    y: Array,
+    products: Products,
+    predictions: bool = False,
 ) -> tuple[DualPoint | None, Bounds]:
-    """The float dual point and the proof there."""
+    """The float dual point and the proof there: sums, and then predictions, with more digits."""
     at = np.zeros_like(y) if z is None else z
     point = make_feasible(problem, at, y, products, with_sums=False)
-    return point, bounds(problem, x, point, sharp=products is PRECISE)
+    sharp = products is PRECISE
+    return point, bounds(problem, x, point, sharp=sharp, sharp_predictions=predictions)
 
 
 def _is_clouded(problem: Problem, x: Array, found: Bounds) -> bool:

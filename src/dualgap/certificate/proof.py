@@ -104,6 +104,7 @@ def bounds(
     point: DualPoint | None,
     *,
     sharp: bool = False,
+    sharp_predictions: bool = False,
     blur: float = 0.0,
 ) -> Bounds:
     """Enclose everything at x and the dual point; without one, P(x) alone.
@@ -116,19 +117,19 @@ def bounds(
         With the intercept in it.
     point : DualPoint, optional
         Of `make_feasible`: feasible but for rounding.
-    sharp : bool
-        Products with twice the digits.
+    sharp, sharp_predictions : bool
+        Sums S, and predictions z, with twice the digits.
     blur : float
         Strengths stand for real numbers that are within this share of them.
     """
     rows = dual_rows(problem, None if point is None else point.y)
     # Sums over free columns have to be 0: they get all digits that there are.
-    free = needs_factorisation(problem)
-    at = enclosed(problem, x, rows, sharp=sharp, sharp_sums=sharp or free)
+    full = sharp or needs_factorisation(problem)
+    at = enclosed(problem, x, rows, sharp=full, predictions=sharp_predictions)
     if sharp and point is not None:
         better = with_more_digits(problem, rows, at)
         if better is not None:
-            rows, at = better, enclosed(problem, x, better, sharp=True)
+            rows, at = better, enclosed(problem, x, better, sharp=True, known=at)
     weight, penalty = total_weight(problem), Penalty(problem, problem.split(x)[0], blur)
     moved = None if point is None else real_point(problem, point, rows, at)
     sums = loss_sums(problem, at, rows, moved)

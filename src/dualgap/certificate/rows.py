@@ -15,7 +15,6 @@ from dualgap.enclosures.directed import TINY, UNIT, down, gam, sum_up, up
 from dualgap.enclosures.products import swept
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
-from dualgap.products import may_be_precise
 
 ROW_BYTES = 64
 """About what is made of a row at a time: pieces have as many rows as a block has of these."""
@@ -143,18 +142,34 @@ def pieces(n: int) -> Iterator[slice]:
 
 
 def enclosed(
-    problem: Problem, x: Array, rows: DualRows, *, sharp: bool, sharp_sums: bool | None = None
+    problem: Problem,
+    x: Array,
+    rows: DualRows,
+    *,
+    sharp: bool,
+    predictions: bool = False,
+    known: Enclosed | None = None,
 ) -> Enclosed:
-    """Both products in one reading of the data; ``sharp``: with twice the digits.
+    """Both products in one reading of the data.
 
-    ``sharp_sums`` says so of S alone.
+    Parameters
+    ----------
+    problem : Problem
+    x : array
+        With the intercept in it.
+    rows : DualRows
+    sharp, predictions : bool
+        Whether S, and z, are summed with twice the digits.
+    known : Enclosed, optional
+        Of the same x, whose predictions are taken over.
     """
     coefficients, c = problem.split(x)
-    sums = sharp if sharp_sums is None else sharp_sums
-    found = swept(problem.base, coefficients, rows.high, rows.low, sharp=sums)
+    found = swept(problem.base, coefficients, rows.high, rows.low, sharp=sharp)
     error = found.S_error
     if rows.open_:
         error = up(error + up(rows.open_ * found.size))
+    if known is not None:
+        return known._replace(S=found.S, S_error=error, size=found.size)
     added: tuple[float | Array | None, Array | None] = (
         c if problem.fit_intercept else None,
         problem.offset,
@@ -162,7 +177,7 @@ def enclosed(
     z, z_error = found.z, found.z_error
     if not coefficients.any():  # an intercept alone is a prediction as it is
         z, z_error = np.zeros_like(z), np.zeros_like(z)
-    elif sharp and may_be_precise(problem):
+    elif predictions:
         z, z_error = _sharp_predictions(problem, coefficients, c)
         added = (None, None)
     return Enclosed(z, z_error, added, found.S, error, found.size)

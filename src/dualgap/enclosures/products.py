@@ -31,6 +31,8 @@ __all__ = ["Swept", "swept"]
 
 SMALL = 200_000
 """Up to so many entries numpy is used: a kernel would have to be loaded first."""
+SMALL_SHARP = 30_000
+"""The same where numpy would sum with twice the digits, which takes some dozens of operations."""
 SMALL_SPARSE = 1 << 16
 """The same for the entries of sparse data, of which numpy would make copies."""
 DENSE = 0.1
@@ -80,7 +82,7 @@ def _kernels() -> Any:
 def _dense(A: Any, x: Array, high: Array, low: Array | None, sharp: bool) -> Swept:
     """A matrix in memory."""
     n = A.shape[0]
-    kernels = _kernels() if A.size > SMALL else None
+    kernels = _kernels() if A.size > (SMALL_SHARP if sharp else SMALL) else None
     if kernels is None:
         return enclosed(n, doubled(A, x, high, low) if sharp else plain(A, x, high))
     by_rows = A.flags.c_contiguous or not A.flags.f_contiguous
@@ -91,7 +93,7 @@ def _sparse(A: Any, x: Array, high: Array, low: Array | None, sharp: bool) -> Sw
     """CSR or CSC."""
     n, d = A.shape
     kernels = None
-    if n * d <= SMALL and (sharp or A.nnz > DENSE * n * d):
+    if n * d <= (SMALL_SHARP if sharp else SMALL) and (sharp or A.nnz > DENSE * n * d):
         dense = A.toarray()
         return enclosed(n, doubled(dense, x, high, low) if sharp else plain(dense, x, high))
     if sharp or A.nnz > SMALL_SPARSE:
