@@ -17,12 +17,13 @@ from dualgap._arrays import dot
 from dualgap._compiling import clock
 from dualgap._types import Array
 from dualgap.algorithms.contract import NOTHING_SHOWN, Algorithm, Shown
-from dualgap.certificate import Certificate, Estimate, estimated_pair, proved_pair
+from dualgap.certificate import Estimate, estimated_pair
 from dualgap.feasible import needs_factorisation, repair_is_free
 from dualgap.limits import Limits, OutOfTime
 from dualgap.preconditioners.contract import Preconditioner
 from dualgap.problem import Problem
 from dualgap.progress import Progress, Silent
+from dualgap.proving import Proof, Prover
 from dualgap.refinement import is_refinable, newton_dual, refined
 from dualgap.result import Result, Setup
 from dualgap.separability import has_direction, one_class, separates
@@ -122,10 +123,7 @@ class Run:
         self.last: tuple[Array, Array, Estimate] | None = None
         self.better: tuple[Array, Array, Estimate] | None = None
         """A point of the user's problem that no iteration made, its y and its gap in floats."""
-        self.proof: tuple[Array, Array, Certificate] | None = None
-        """What was last proved: a point of the user's problem, its y and its certificate."""
-        self.unproved = 0
-        """How often a gap was within tol in floats, and not in what can be proved."""
+        self.prover = Prover(user, tol)
         self.exhausted = False
         """Whether careful Newton steps have found nothing below P of the best x."""
 
@@ -263,12 +261,12 @@ class Run:
         gap = best.primal - best.dual
         if gap <= target and s.t >= self.attempts.next_confirmation:
             assert best.x is not None and best.y is not None
-            if self._proves(self._to_user(s, best.x), best.y):
+            if self.prover.proves(self._to_user(s, best.x), best.y):
                 self.attempts.passes += 1
                 return self._arrived(s)
             estimate = self._certify(s, best.x, best.y)
             if estimate.certified and estimate.gap <= target:
-                ended = self._unproved()
+                ended = self.prover.failed()
                 if ended is not None:
                     return ended
             elif _at_floor(estimate):
@@ -279,37 +277,13 @@ class Run:
         return self._judge_rounding(s, gap) or self._judge_stuck(s)
 
     def _converged(self, s: State, point: tuple[Array, Array]) -> Status | None:
-        """The float gap is within tol: prove it. If that fails the run goes on, once.
-
-        A tiny P may also mean that there is nothing to converge to.
-        """
-        return self._arrived(s) if self._proves(*point) else self._unproved()
-
-    def _proves(self, x: Array, y: Array) -> bool:
-        """Whether the gap of a point of the user's problem is within tol."""
-        certificate, y = proved_pair(self.user, x, y)
-        self.proof = (x, y, certificate)
-        return self._is_reached(certificate)
+        """The float gap is within tol: prove it. If that fails the run goes on, once."""
+        return self._arrived(s) if self.prover.proves(*point) else self.prover.failed()
 
     def _arrived(self, s: State) -> Status:
-        """What was proved may also be that there is nothing to converge to."""
-        assert self.proof is not None
-        if separates(self.problem, s.x, s.z):
-            return Status.NO_MINIMISER
-        return Status.CONVERGED if self.proof[2].certified else Status.ESTIMATED
-
-    def _unproved(self) -> Status | None:
-        """The run goes on once."""
-        assert self.proof is not None
-        self.unproved += 1
-        if self.unproved == 1:
-            return None
-        return Status.ROUNDING if self.proof[2].certified else Status.STATIONARY
-
-    def _is_reached(self, certificate: Certificate) -> bool:
-        """Whether the gap is within tol: proved, or where nothing can be proved in floats."""
-        counts = certificate.certified or certificate.kind == "float"
-        return counts and certificate.relative_gap <= self.tol
+        """A tiny P may also mean that there is nothing to converge to."""
+        separated = separates(self.problem, s.x, s.z)
+        return Status.NO_MINIMISER if separated else self.prover.arrived()
 
     def _last_point(self, s: State) -> tuple[Array, Array]:
         """What `_certify` has looked at last."""
@@ -461,48 +435,28 @@ class Run:
 
     # ---- the end ----
 
-    def _proved_end(self, s: State, status: Status) -> tuple[Array, Array, Certificate]:
-        """The point to return, its y, and the proof: the float gap says which, others are tried."""
-        problem, best = self.user, s.incumbent
-        if self.proof is not None and self._is_reached(self.proof[2]):
-            return self.proof
+    def _proved_end(self, s: State, status: Status) -> Proof:
+        """The point to return, its y, and the proof; the gap in floats says which."""
+        best, proof = s.incumbent, self.prover.last
+        if proof is not None and self.prover.is_reached(proof[2]):
+            return proof
         assert best.x is not None
         x, y = self._to_user(s, best.x), best.y
         known = self.last is not None and self.last[0] is best.x and self.last[1] is y
-        if known and self.last is not None:
+        if known and self.last is not None and y is not None:
             estimate = self.last[2]
         else:
-            estimate, y = estimated_pair(problem, x, y)
+            estimate, y = estimated_pair(self.user, x, y)
         if self.better is not None and self.better[2].gap < estimate.gap:
-            x, y, estimate = self.better
-        if self.proof is not None and np.array_equal(self.proof[0], x) and self.proof[1] is y:
-            certificate = self.proof[2]
-        else:
-            certificate, y = proved_pair(problem, x, y)
-        if self.proof is not None and self.proof[2].gap < certificate.gap:
-            x, y, certificate = self.proof
-        if not self._is_reached(certificate):
-            guesses = [problem.loss.grad(problem.predict(x), problem.b)]
-            if self.algorithm.is_second_order and status is not Status.PASS_LIMIT:
-                newton = newton_dual(problem, x, problem.predict(x))
-                guesses += [] if newton is None else [newton]
-            for guess in guesses:
-                trial = proved_pair(problem, x, guess)[0]
-                if trial.gap < certificate.gap:
-                    y, certificate = guess, trial
-        return x, y, certificate
+            x, y, _ = self.better
+        newton = self.algorithm.is_second_order and status is not Status.PASS_LIMIT
+        return self.prover.end(x, y, newton=newton)
 
     def _result(self, s: State, status: Status, notes: list[str]) -> Result:
         problem = self.user
         x, y, certificate = self._proved_end(s, status)
         target = self.tol * problem.scale(certificate.primal)
-        if self._is_reached(certificate):
-            if status in (Status.PASS_LIMIT, Status.ROUNDING, Status.STATIONARY):
-                status = Status.CONVERGED
-            if status is Status.CONVERGED and not certificate.certified:
-                status = Status.ESTIMATED
-        elif status in (Status.CONVERGED, Status.ESTIMATED):
-            status = Status.ROUNDING if certificate.certified else Status.STATIONARY
+        status = self.prover.status(status, certificate)
         # One more row, the certificate: of the best point, whatever the last iterate was.
         passes, elapsed = s.passes + s.check_passes + self.attempts.passes, self._elapsed()
         primal, dual, gap = certificate.primal, certificate.dual, certificate.gap

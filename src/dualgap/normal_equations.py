@@ -6,8 +6,6 @@ so that units of measurement do not matter.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import scipy.linalg
 import scipy.linalg.lapack
@@ -124,54 +122,6 @@ class NormalEquations:
             self._cholesky, self.unit * r, lower=True, check_finite=False
         )
         return float(np.linalg.norm(half))
-
-    def largest_norm(self, error: Array) -> float:
-        """The largest norm of any r with |r_j| <= error_j; from the proved eigenvalue."""
-        return float(np.linalg.norm(self.unit * error)) / math.sqrt(self.proved)
-
-    def largest_leverage(self, rows: Mask) -> float:
-        """Max over the given rows (a bool array) of a_i' G^-1 a_i."""
-        largest = 0.0
-        for at, block in self.design.blocks(block_rows(self.design.shape[1])):
-            B = (block[rows[at]][:, self.columns] * self.unit).T
-            half = scipy.linalg.solve_triangular(self._cholesky, B, lower=True, check_finite=False)
-            if half.size:
-                largest = max(largest, float(np.einsum("ij,ij->j", half, half).max()))
-        return largest
-
-
-def certified_inverse_form(
-    G: Array, r: Array, undecided: Array, n: int
-) -> tuple[float, float] | None:
-    """An upper bound on r' G^-1 r that rounding cannot spoil, or None if G is too near singular.
-
-    Also the part of it that stands for rounding.
-
-    G - e I is factorised instead of G, in columns of unit length, with e above the rounding of
-    both the factorisation and G itself, a sum of n terms: where that succeeds, G is larger than
-    what was factorised. ``undecided`` bounds the rounding of each entry of r.
-    """
-    diagonal = np.diag(G)
-    if (diagonal <= UNDERFLOWING).any():
-        return None
-    unit = 1.0 / np.sqrt(diagonal)
-    scaled = G * unit * unit[:, None]
-    d = G.shape[0]
-    scaled[np.diag_indices(d)] -= 2.0 * d * (sum_error(n + 8) + 4.0 * gamma(d + 1))
-    norm = float(np.abs(scaled).sum(axis=0).max())
-    factor, info = scipy.linalg.lapack.dpotrf(scaled, lower=1)
-    if info != 0:
-        return None
-    rcond = float(scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0])
-    least = 0.1 * rcond * norm
-    scaled[np.diag_indices(d)] -= least
-    if scipy.linalg.lapack.dpotrf(scaled, lower=1)[1] != 0:
-        return None
-    half = scipy.linalg.solve_triangular(factor, unit * r, lower=True, check_finite=False)
-    form = float(half @ half)
-    slack = float(np.linalg.norm(unit * undecided)) / math.sqrt(least)
-    bound = (math.sqrt(form) + slack) ** 2 * (1.0 + 1e-9)
-    return bound, bound - form
 
 
 def _gram(design: Design, weights: Array, columns: Mask) -> Array:

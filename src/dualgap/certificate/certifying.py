@@ -50,7 +50,7 @@ def proved_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificat
         other = newton_dual(problem, x, z, dear=True)
         if other is not None:
             sharper = _proved(problem, x, other)
-            if sharper.gap < found.gap or (sharper.certified and not found.certified):
+            if sharper.is_better_than(found):
                 return sharper, other
         return found, y
 

@@ -109,10 +109,11 @@ class Certificate:
         values.pop("rounding", None)
         self.__dict__.update(values)
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether the gap says no more than that P* >= 0."""
-        return self.certified and self.dual <= 0.0
+    def is_better_than(self, other: Certificate) -> bool:
+        """Whether it proves more: a smaller gap, and any proved one rather than none."""
+        if self.certified != other.certified:
+            return self.certified
+        return self.gap < other.gap
 
     def plain(self) -> dict[str, Any]:
         """Numbers and words alone, without the arrays: what is printed and written to files."""
