@@ -82,7 +82,7 @@ def slack(of: Evidence) -> np.ndarray:
         if best.step is None:  # it was not the best one that could be found
             break
         if l2[at]:
-            out[at] = (4 * best.left / l2[at]).sqrt()
+            out[at] = (4 * abs(best.left) / l2[at]).sqrt()
         elif best.left <= best.P * FINE:
             out[at] = 1000 * abs(best.step[at]) + abs(best.X[at]) * FINE
     return out
@@ -102,7 +102,7 @@ def false_distance(of: Evidence, claim: Claim, X: np.ndarray) -> Iterator[tuple[
             if not (np.isfinite(claimed[at]) and room[at].is_finite()):
                 continue
             off = abs(X[at] - of.better.X[at]) - room[at]
-            if off > Decimal(float(claimed[at])):
+            if off > Decimal(float(claimed[at])) * (1 + FINE):  # a float may have 300 digits
                 details = f"|x - x*| >= {off:.6g} > {claimed[at]:.6g} at {list(at)}"
                 yield "false coef_error", details
                 return

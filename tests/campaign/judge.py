@@ -231,9 +231,11 @@ class _Court:
 def null_value(case: Case) -> Decimal:
     """P of the null model, from above: the best intercept alone, or x = 0 where there is none."""
     with decimal.localcontext(WORK):
-        objective = Objective(case)
+        known = {one.name for one in fields(case)}
+        # Bounds are no part of it: P0 is a unit, and what they would leave of it may be nothing.
+        objective = Objective(replace(case, **dict.fromkeys(known & {"lower", "upper"})))
         if case.fit_intercept:
-            names = {one.name for one in fields(case)} & {"penalty_weights", "lower", "upper"}
+            names = known & {"penalty_weights", "lower", "upper"}
             nothing = replace(case, A=np.zeros((case.shape[0], 0)), **dict.fromkeys(names))
             objective = Objective(nothing)
         X = objective.nearest(exact(np.zeros(objective.shape)))
