@@ -210,3 +210,49 @@ def test_a_planted_bug_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(owner, name, wrong)
     with np.errstate(all="ignore"), pytest.raises(AssertionError):
         inspect()
+
+
+def test_many_classes_sum_to_what_their_floats_sum_to() -> None:
+    """Of 200 small entries a float sum loses 100 last bits: the own entry has to have them."""
+    K = 200
+    y = np.full((1, K), 2.0**-54 * 0.99)
+    y[0, 1], y[0, 0] = 0.5, 0.0
+    problem = dualgap.Problem(
+        np.ones((1, 1)), [0], loss=dualgap.losses.Multinomial(classes=K), l2=0.25
+    )
+    found = rows.dual_rows(problem, y)
+    truth = -sum((Fraction(float(v)) for v in found.y[0, 1:]), Fraction(0))
+    for sharp in (False, True):
+        at = rows.enclosed(problem, np.zeros((1, K)), found, sharp=sharp)
+        assert abs(truth - Fraction(float(at.S[0, 0]))) <= Fraction(float(at.S_error[0, 0]))
+
+
+def test_a_weight_that_vanishes_in_its_share_proves_no_zeros() -> None:
+    """q = w/W is 0 there, and the row is long: the solution is not 0 though the norm seems tiny."""
+    A, w = np.array([[1e-100], [1e100], [0.0]]), np.array([1.0, 2.0**-1074, 1.5])
+    b = np.array([0.0, 1e100, 0.0])
+    slope = Fraction(2) ** -1074 * Fraction(1e100) ** 2 / Fraction(2.5)
+    got = dualgap.certify(A, b, np.zeros(1), l1=float(slope) / 2, sample_weight=w)
+    assert not got.support.any()
+
+
+def test_more_digits_do_not_leave_the_domain() -> None:
+    """A slope at the end of Huber's domain has no room for a change that points outwards."""
+    large = float(2**20)
+    A, b = np.array([[2.0], [1.0]]), np.array([-large, large])
+
+    def primal(l1: Fraction, x: Fraction) -> Fraction:
+        sizes = [
+            abs(Fraction(float(a)) * x - Fraction(float(t)))
+            for a, t in zip(A[:, 0], b, strict=True)
+        ]
+        return sum(s * s / 2 if s <= 1 else s - Fraction(1, 2) for s in sizes) / 2 + l1 * abs(x)
+
+    for k in range(1, 60):
+        l1 = 0.5 * (1.0 + k * 2.0**-52)
+        for size in (2e-14, 1e-12):
+            x = np.array([large * size])
+            y = np.array([1.0, -(1.0 - 2.0**-53)])
+            got = dualgap.certify(A, b, x, y, loss=dualgap.losses.Huber(threshold=1.0), l1=l1)
+            above = primal(Fraction(l1), Fraction(float(x[0]))) - primal(Fraction(l1), Fraction(0))
+            assert not got.certified or above <= Fraction(got.gap)

@@ -21,6 +21,8 @@ from dualgap.refinement import newton_dual
 
 SMALLEST = 1e-14
 """Relative gaps below this are not asked whether they could be smaller."""
+LEAST_SHARE = 1e-290
+"""Shares w_i/W below this may have lost digits."""
 FEW_ENTRIES = 20_000
 """Of larger data only gaps above CLEAR are asked: twice the digits cost much more than the rest."""
 CLOUDED = 1.02
@@ -200,7 +202,11 @@ def _proved_zeros(problem: Problem, x: Array, found: Bounds) -> Mask:
     if found.s is None or gamma is None or not problem.regularizer.has_l1 or not gap < math.inf:
         return nothing
     low, high = problem.penalty.zero_interval(found.blur)
+    w = problem.sample_weight
+    if w is not None and ((w > 0.0) & (problem.q < LEAST_SHARE)).any():
+        return nothing  # such a share has lost digits, or all of them, and its row may be long
+    # Squares that underflow have lost less than 1e-300.
     norms = up(problem.column_norms[: problem.d] * (1.0 + gam(problem.n + 16.0)) + 1e-150)
     if x.ndim == 2:
         low, high, norms = (np.reshape(v, (-1, 1)) for v in (low, high, norms))
-    return proved_zeros(*found.s, gap, gamma, norms, low, high)
+    return proved_zeros(*found.s, gap, down(down(gamma)), norms, low, high)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.certificate.rows import DualRows, Enclosed, exact_sum, with_rest
+from dualgap.certificate.rows import FLUSHED, DualRows, Enclosed, exact_sum, with_rest
 from dualgap.designs.contract import block_rows
 from dualgap.enclosures.class_sums import class_moves, residual_sums, sums_moved
 from dualgap.enclosures.directed import UNIT, down, gam, multiply_up, sum_down, up
@@ -87,7 +87,11 @@ def with_more_digits(problem: Problem, rows: DualRows, at: Enclosed) -> DualRows
     if not (size > 0.0).all() or not np.isfinite(size).all():
         return None
     change = room * np.linalg.lstsq((M / size).T, off / size, rcond=1e-15)[0]
-    return with_rest(problem, rows.y, change) if np.isfinite(change).all() else None
+    if not np.isfinite(change).all():
+        return None
+    better = with_rest(problem, rows.y, change)
+    inside = (better.y >= ends[0]) & (better.y <= ends[1]) & (np.abs(better.high) >= FLUSHED)
+    return better if (inside | (better.y == rows.y)).all() else None
 
 
 def _by_heavier_sign(problem: Problem, rows: DualRows) -> Moved | None:

@@ -75,6 +75,7 @@ def _class_rows(problem: Problem, y: Array) -> DualRows:
     for k in range(1, K):  # the sum of others, and what its roundings leave
         sum_, error = two_sum(sum_, others[:, k])
         rest += error
+    sum_, rest = two_sum(sum_, rest)  # so that the rest is below the last bit, as products ask
     y, low = others.copy(), np.zeros_like(others)
     y[at], low[at] = -sum_, -rest
     if w is None:
