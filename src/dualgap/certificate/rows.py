@@ -244,10 +244,15 @@ def exact_sum(rows: DualRows) -> tuple[float, float]:
     if rows.high.size <= FEW_ROWS:
         parts = rows.high if rows.low is None else np.concatenate((rows.high, rows.low))
         total = math.fsum(parts.tolist())
-        return total, UNIT * abs(total)
+        return total, up(UNIT * abs(total) + _open(rows)) if total or rows.open_ else 0.0
     low = np.zeros_like(rows.high) if rows.low is None else rows.low
     pair = Double(rows.high, low).sum()
     sizes = sum_up(np.abs(rows.high)) + sum_up(np.abs(low))
     steps = 8.0 * (math.log2(rows.high.size) + 4.0)
-    value = float(pair.high)
-    return value, float(up(abs(float(pair.low)) + up(steps * UNIT**2 * sizes)))
+    value, open_ = float(pair.high), up(steps * UNIT**2 * sizes)
+    return value, float(up(up(abs(float(pair.low)) + open_) + _open(rows)))
+
+
+def _open(rows: DualRows) -> float:
+    """What high + low may be off, in all."""
+    return up(rows.open_ * sum_up(np.abs(rows.high))) if rows.open_ else 0.0
