@@ -84,7 +84,7 @@ class Span(ABC):
         """r: the weights of the real move are omega = r^2, the squares of these floats."""
 
     @abstractmethod
-    def proved_distance(self, high: Array, low: Array | None = None) -> float:
+    def proved_distance(self, high: Array, low: Array | None = None, open_: float = 0.0) -> float:
         """An upper bound on nu in real arithmetic, every rounding counted; inf where none is known.
 
         Here sums are not divided by W: with the rows' own weights w let alpha_i = w_i y_i and
@@ -100,6 +100,8 @@ class Span(ABC):
         ----------
         high, low : array of shape (n,)
             alpha = high + low exactly; low is 0 by default.
+        open_ : float
+            Or but for this share of |alpha|.
         """
 
 
@@ -129,6 +131,11 @@ def span(
     if n * m > DENSE_LIMIT:
         return None
     return BasisSpan.of(design, q, columns, D, weights)
+
+
+def _open_sums(F: Array, high: Array, open_: float) -> Array:
+    """At least what F' alpha is off if each alpha_i is by a share of itself."""
+    return np.asarray(2.0 * open_ * (np.abs(F).T @ np.abs(high)))
 
 
 class GramSpan(Span):
@@ -189,7 +196,7 @@ class GramSpan(Span):
         """The rounded roots of q D."""
         return np.sqrt(self.q if self.D is None else self.q * self.D)
 
-    def proved_distance(self, high: Array, low: Array | None = None) -> float:
+    def proved_distance(self, high: Array, low: Array | None = None, open_: float = 0.0) -> float:
         """By a factor of the Gram matrix, or of the columns where that is not enough."""
         if not (high.any() or (low is not None and low.any())):
             return 0.0
@@ -197,6 +204,8 @@ class GramSpan(Span):
             return math.inf
         design, columns = self.equations.design, self.equations.columns
         rho, error = exact_sums(columns_of(design, columns), self.dimension, high, low)
+        if open_:
+            error = error + _open_sums(self.basis(), high, open_)
         return self._proof.distance(rho, error)
 
     def proved_by_sums(self, rho: Array, error: Array) -> float:
@@ -323,7 +332,7 @@ class BasisSpan(Span):
         """The rounded roots of q D."""
         return self.r
 
-    def proved_distance(self, high: Array, low: Array | None = None) -> float:
+    def proved_distance(self, high: Array, low: Array | None = None, open_: float = 0.0) -> float:
         """|X' rho|/low, where nothing else stands in the way."""
         moving = high != 0.0 if low is None else (high != 0.0) | (low != 0.0)
         if not moving.any():
@@ -336,6 +345,8 @@ class BasisSpan(Span):
         if self._proof is None:
             return math.inf
         rho, error = exact_sums(rows_of(self.F), self.dimension, high, low)
+        if open_:
+            error = error + _open_sums(self.F, high, open_)
         return self._proof.distance(rho, error)
 
     @cached_property

@@ -173,6 +173,8 @@ def _is_clouded(problem: Problem, x: Array, found: Bounds) -> bool:
 def _stated(problem: Problem, x: Array, found: Bounds, kind: Kind, primal: float) -> Certificate:
     """The certificate of what was proved."""
     gap = found.gap
+    if not gap >= 0.0:  # nan: what overflowed on the way claims nothing
+        return not_proved(primal, "The bound is not a number.")
     scale = problem.scale(found.primal_low)
     relative = up(gap / scale) if 0.0 < scale < math.inf else (0.0 if gap == 0.0 else math.inf)
     coefficients = problem.split(x)[0]

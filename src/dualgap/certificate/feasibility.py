@@ -11,7 +11,7 @@ from dualgap._types import Array
 from dualgap.certificate.rows import FLUSHED, DualRows, Enclosed, exact_sum, with_rest
 from dualgap.designs.contract import block_rows
 from dualgap.enclosures.class_sums import class_moves, residual_sums, sums_moved
-from dualgap.enclosures.directed import UNIT, down, gam, multiply_up, sum_down, up
+from dualgap.enclosures.directed import UNIT, down, gam, sum_down, up
 from dualgap.feasible import DualPoint, needs_factorisation
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
@@ -157,8 +157,7 @@ def _distances(problem: Problem, span: Span, rows: DualRows, at: Enclosed) -> Ar
                 error = np.append(error, up(scale * up(4.0 * UNIT * abs(total) + open_)))
             out.append(span.proved_by_sums(rho, error))
         else:
-            distance = span.proved_distance(high, low)
-            out.append(multiply_up(distance, up(1.0 + 2.0 * rows.open_)))
+            out.append(span.proved_distance(high, low, rows.open_))
     return np.asarray(out[0]) if rows.y.ndim == 1 else np.array(out)
 
 

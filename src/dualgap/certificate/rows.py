@@ -81,7 +81,8 @@ def _class_rows(problem: Problem, y: Array) -> DualRows:
     if w is None:
         return DualRows(y, y, low, 8.0 * (K + 4) ** 2 * UNIT**2)
     high, error = two_product(np.broadcast_to(w[:, None], y.shape), y)
-    return DualRows(y, high, error + w[:, None] * low, 8.0 * (K + 4) ** 2 * UNIT**2)
+    high, low = two_sum(high, error + w[:, None] * low)
+    return DualRows(y, high, low, 8.0 * (K + 4) ** 2 * UNIT**2)
 
 
 def with_rest(problem: Problem, y: Array, change: Array) -> DualRows:
@@ -91,7 +92,8 @@ def with_rest(problem: Problem, y: Array, change: Array) -> DualRows:
     if w is None:
         return DualRows(y, y, rest, rest=rest)
     high, low = two_product(w, y)
-    return DualRows(y, high, low + w * rest, 8.0 * UNIT**2, rest)
+    high, low = two_sum(high, low + w * rest)
+    return DualRows(y, high, low, 16.0 * UNIT**2, rest)
 
 
 class Enclosed(NamedTuple):

@@ -28,7 +28,7 @@ from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.certificate import Certificate, Estimate
 from dualgap.certificate.estimate import bounded_terms, evaluated
-from dualgap.certificate.proof import Bounds, bounds
+from dualgap.certificate.proof import LEAST_NORMAL, Bounds, bounds
 from dualgap.certificate.value import not_proved
 from dualgap.enclosures.digits import coefficient_error
 from dualgap.enclosures.directed import (
@@ -176,6 +176,8 @@ def _proved(
     is made sure of by a scaling of v by 1 - BLUR (the scaling lemma of `certificate.proof`).
     """
     why = None if arithmetic_is_ieee() else "This thread does not round to nearest."
+    if not problem.loss.parameter >= LEAST_NORMAL or 0.0 < problem.l2 < LEAST_NORMAL:
+        why = "The scale is below the normal range of floats."
     z = problem.predict(x)
     point = make_feasible(problem, z, dual)
     primal = scale + 2.0 / scale * problem.primal(x, z)
@@ -186,7 +188,7 @@ def _proved(
     found = bounds(problem, x, point._replace(y=t * point.y), blur=BLUR)
     low, high = _mean_square(problem, found)
     inside = 1.0 - 2.0 * BLUR
-    if found.s is None or up(high * inside) > down(scale * scale):
+    if found.s is None or not up(high * inside) <= down(scale * scale):
         return not_proved(primal, "The dual point could not be proved to be feasible.")
     low = down(low * inside * inside)
     rest = up(found.primal_high * 2.0 * BLUR)
