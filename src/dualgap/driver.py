@@ -438,10 +438,10 @@ class Run:
     def _proved_end(self, s: State, status: Status) -> Proof:
         """The point to return, its y, and the proof; the gap in floats says which."""
         best, proof = s.incumbent, self.prover.last
-        if proof is not None and self.prover.is_reached(proof[2]):
-            return proof
         assert best.x is not None
         x, y = self._to_user(s, best.x), best.y
+        if proof is not None and np.array_equal(proof[0], x) and self.prover.is_reached(proof[2]):
+            return proof
         known = self.last is not None and self.last[0] is best.x and self.last[1] is y
         if known and self.last is not None and y is not None:
             estimate = self.last[2]

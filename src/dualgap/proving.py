@@ -73,8 +73,8 @@ class Prover:
             best = known
         else:
             certificate, y = proved_pair(problem, x, y)
-            best = (x, y, certificate)
-            if known is not None and known[2].is_better_than(certificate):
+            best, reached = (x, y, certificate), self.is_reached(certificate)
+            if known is not None and not reached and known[2].is_better_than(certificate):
                 best = known
         if self.is_reached(best[2]):
             return best

@@ -143,7 +143,7 @@ def _is_clouded(problem: Problem, x: Array, found: Bounds) -> bool:
     """Whether rounding, or the last bits of y, may be a part of the gap that matters."""
     if not math.isfinite(found.primal_high):
         return False
-    few = problem.n * problem.size <= FEW_ENTRIES
+    few = problem.n * problem.size <= FEW_ENTRIES and not problem.base.streams
     if found.gap <= (SMALLEST if few else CLEAR) * problem.scale(found.primal_low):
         return False
     if found.s is None:
