@@ -1,10 +1,11 @@
-"""Is this tree slower than that one? python -m benchmarks gate BASE_REF [--limit 1.15].
+"""Is this tree slower than that one? python -m benchmarks gate BASE_REF [--limit 1.15] [--fits].
 
 BASE_REF is checked out into a temporary git worktree. The cases of `gate_cases` are measured in
 fresh processes, of base, head and base once more in turn, head being the working tree as it is; the
-least processor time of each side counts. The second base shows what the same code differs by on
-this machine: head is to be judged beside it. Cases with a ratio beyond the limit are measured again
-before they count. Exits 1 if one of head stays beyond.
+least processor time of each side counts. With --fits the cases are default fits on the real data
+sets instead (`gate_fits`). The second base shows what the same code differs by on this machine:
+head is to be judged beside it. Cases with a ratio beyond the limit are measured again before they
+count. Exits 1 if one of head stays beyond.
 """
 
 from __future__ import annotations
@@ -14,14 +15,18 @@ import json
 import math
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.data_sets import folder
+
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).with_name("gate_cases.py")
+FITS = Path(__file__).with_name("gate_fits.py")
 ROUNDS = 4
 MORE_ROUNDS = 8
 """For cases beyond the limit."""
@@ -58,8 +63,10 @@ class Seconds(NamedTuple):
 NEVER = Seconds(math.inf, math.inf, math.inf)
 
 
-def run_in(tree: Path, cache: Path, wanted: list[str], *, whole: bool) -> dict[str, float]:
-    """Best seconds of these cases, of all if none is named, with the package of this tree.
+def run_in(
+    tree: Path, cache: Path, wanted: list[str], *, whole: bool, cases: Path = CASES
+) -> dict[str, float]:
+    """Best seconds of the wanted cases, of all if none is named, with the package of this tree.
 
     Where it cannot run a case they are infinite, unless it has to run the ``whole`` of them.
     """
@@ -67,11 +74,11 @@ def run_in(tree: Path, cache: Path, wanted: list[str], *, whole: bool) -> dict[s
     environment = {
         **os.environ,
         **one,
-        "PYTHONPATH": str(tree / "src"),
+        "PYTHONPATH": os.pathsep.join((str(tree / "src"), str(ROOT))),
         "NUMBA_CACHE_DIR": str(cache),
     }
     # -P: the folder of that file is no place to import from
-    command = [sys.executable, "-P", str(CASES), *wanted]
+    command = [sys.executable, "-P", str(cases), *wanted]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"the measurements fail in {tree}:\n{done.stderr}")
@@ -84,14 +91,16 @@ def run_in(tree: Path, cache: Path, wanted: list[str], *, whole: bool) -> dict[s
     return {name: math.inf if best is None else best for name, best in out["best"].items()}
 
 
-def compare(base: Path, head: Path, cache: Path, limit: float) -> dict[str, Seconds]:
+def compare(
+    base: Path, head: Path, cache: Path, limit: float, cases: Path = CASES
+) -> dict[str, Seconds]:
     """Best seconds of base, head and base; what is beyond the limit gets more rounds."""
     best: dict[str, Seconds] = {}
     sides = ("base", "head", "again")
     homes = {"base": (base, cache / "base"), "head": (head, cache / "head")}
     homes["again"] = homes["base"]
     for side in ("base", "head"):  # compiles, which leaves a process slower than others
-        run_in(*homes[side], [], whole=side == "head")
+        run_in(*homes[side], [], whole=side == "head", cases=cases)
     for turn in range(ROUNDS + MORE_ROUNDS):
         suspects = [name for name, seconds in best.items() if seconds.beyond(limit)]
         if turn >= ROUNDS and not suspects:
@@ -99,7 +108,7 @@ def compare(base: Path, head: Path, cache: Path, limit: float) -> dict[str, Seco
         wanted = suspects if turn >= ROUNDS else []
         shift = turn % len(sides)  # no side is always the first
         for side in sides[shift:] + sides[:shift]:
-            found = run_in(*homes[side], wanted, whole=side == "head")
+            found = run_in(*homes[side], wanted, whole=side == "head", cases=cases)
             for name, seconds in found.items():
                 known = best.get(name, NEVER)
                 best[name] = known._replace(**{side: min(getattr(known, side), seconds)})
@@ -126,7 +135,12 @@ def table(best: dict[str, Seconds], limit: float) -> list[str]:
     known = [seconds for seconds in best.values() if seconds.comparable]
     if known:
         both = ([s.ratio for s in known], [s.spread for s in known])
-        for what, of in (("geometric mean", mean_ratio), ("largest", max), ("smallest", min)):
+        for what, of in (
+            ("geometric mean", mean_ratio),
+            ("median", statistics.median),
+            ("largest", max),
+            ("smallest", min),
+        ):
             one, other = map(of, both)
             lines.append(f"  {what:44s} {'':9s} {'':9s}    {one:9.3f} {other:9.3f}")
     return lines
@@ -143,14 +157,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", metavar="BASE_REF", help="such as main, HEAD~1 or a commit")
     parser.add_argument("--limit", type=float, default=1.15, help="largest ratio allowed")
+    parser.add_argument("--fits", action="store_true", help="default fits on the real data sets")
     options = parser.parse_args()
+    if options.fits and folder() is None:
+        sys.exit("--fits needs the real data sets: name their folder in DUALGAP_DATA.")
     commit = git("rev-parse", "--verify", "--end-of-options", options.base + "^{commit}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # after cleaning up
     with tempfile.TemporaryDirectory() as name:
         base = Path(name) / "base"
         git("worktree", "add", "--detach", str(base), commit)
         try:
-            best = compare(base, ROOT, Path(name) / "caches", options.limit)
+            best = compare(
+                base, ROOT, Path(name) / "caches", options.limit, FITS if options.fits else CASES
+            )
         finally:
             git("worktree", "remove", "--force", str(base))
     print(f"head over {options.base} ({commit[:9]}), and that base over itself")

@@ -18,27 +18,10 @@ from threadpoolctl import threadpool_limits
 
 import dualgap
 from benchmarks.data_sets import folder, load
+from benchmarks.gate_fits import SETS, problems
 from benchmarks.timing import best_of
 from dualgap import proving
 from dualgap.certificate import estimated_pair, proved_pair
-
-SETS = {
-    "gas": "squared",
-    "cpuact": "squared",
-    "cpusmall_scale": "squared",
-    "qsar10012": "squared",
-    "german.numer_scale": "logistic",
-    "leukemia": "logistic",
-    "mushrooms": "logistic",
-    "a9a": "logistic",
-    "rcv1_sub": "logistic",
-}
-PENALTIES: dict[str, dict[str, float]] = {
-    "l2 = 1/n": {"l2": 1.0},
-    "l2 = 1e-4/n": {"l2": 1e-4},
-    "l1 = 0.05 of its maximum": {"l1": 0.05},
-    "no penalty": {},
-}
 
 
 def models(A: Any, b: Any) -> dict[str, dict[str, Any]]:
@@ -102,19 +85,14 @@ def fits(rounds: int) -> None:
     """Default fits on the data sets, with and without their proofs."""
     ratios: list[float] = []
     print("\nDefault fits: the whole over the fit without its proof, and what was proved")
-    for name, loss in SETS.items():
-        A, b = load(name)
-        n = A.shape[0]
-        signs = np.where(b > b.mean(), 1.0, -1.0) if loss == "logistic" else b
-        steep = np.abs(A.T @ (signs if loss == "squared" else 0.5 * signs)).max() / n
-        for penalty, strengths in PENALTIES.items():
-            given = {k: v / n if k == "l2" else v * steep for k, v in strengths.items()}
+    for name in SETS:
+        for penalty, (A, b, given) in problems(name).items():
             whole, least = float("inf"), float("inf")
             for _ in range(rounds):
                 clock = Clock()
                 proving.proved_pair, before = clock, proving.proved_pair
                 began = time.process_time()
-                result = dualgap.solve(A, signs, loss=loss, fit_intercept=True, **given)
+                result = dualgap.solve(A, b, **given)
                 spent = time.process_time() - began
                 proving.proved_pair = before
                 if spent < whole:

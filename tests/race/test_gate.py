@@ -18,7 +18,8 @@ class Machine:
     def __init__(self, **seconds: dict[str, float]) -> None:
         self.seconds, self.calls = seconds, []
 
-    def __call__(self, tree: Path, cache: Path, wanted: list[str], *, whole: bool):
+    def __call__(self, tree: Path, cache: Path, wanted: list[str], *, whole: bool, cases: Path):
+        assert cases == gate.CASES
         assert (cache.name == "head") == whole == (tree.name == "head")  # no shared kernels
         self.calls.append((tree.name, tuple(wanted)))
         known = self.seconds[tree.name]
