@@ -146,7 +146,7 @@ def make_feasible(
         sum_i q_i phi_i(z_i), if it is known.
     with_sums : bool
         Whether u = A'Qy and its error are wanted; without, they may be empty, which saves a
-        product with the data.
+        product with the data, and y is scaled as if u were exact.
     """
     inside = problem.loss.into_domain(y, problem.b)
     counts = None if problem.uniform else per_row(problem.q, y) > 0  # None: all
@@ -185,6 +185,8 @@ def make_feasible(
     if problem.regularizer.may_scale:
         error = products.adjoint_error(problem, length, u, last.reach)
         t, exact = l1_scales(problem, y, u, error)
+        if not with_sums:  # a proof knows the errors of its own sums, and scales by these
+            t = exact
         shrunk = t / exact if exact else 1.0
         if t != 1.0:
             y, u, length, last = t * y, t * u, abs(t) * length, last.times(abs(t))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import dualgap
 from tests.certificate.cases import Case
 
-from .judge import Verdict, joined, judge
+from .judge import Verdict, judge
 from .problems import Generated
 from .rigor_kinds import POINTS
 from .runs import SLOW, Claim, certify, solve
@@ -91,7 +91,8 @@ class Examination:
     def _tightness(self, claim: Claim, above: float) -> tuple[float | None, bool]:
         """How tight it is, and whether the gap in floats is known."""
         case = self.of.case
-        shown = float_gap(self._problem, joined(case, claim), claim.y)
+        problem = self._problem
+        shown = float_gap(problem, problem.joined(np.asarray(claim.x, float), claim.c), claim.y)
         found = tightness(case, claim.primal, claim.gap, above, shown)
         return None if found is None else float(f"{found:.3g}"), shown is not None
 
