@@ -113,18 +113,31 @@ def exp_bounds(lo: Array, hi: Array) -> tuple[Array, Array]:
     return exp_down(lo), exp_up(hi)
 
 
-def expit_above(t: Array) -> tuple[Array, Array]:
-    """At least 1/(1 + e^-t), and at most 1/(1 + e^t), from one exponential e^-|t|."""
+def exp_tails(t: Array) -> tuple[Array, Array]:
+    """At most and at least e^-|t|, the latter not above 1."""
     with np.errstate(all="ignore"):
         m, k = exp_parts(-np.abs(t))
+        low = np.ldexp(m * (1.0 - WIDE), k)
+        low -= 4.0 * TINY
+        m *= 1.0 + WIDE
+        high = np.ldexp(m, k)
+        high += 4.0 * TINY
+        return np.maximum(low, 0.0, out=low), np.minimum(high, 1.0, out=high)
+
+
+def expit_above(t: Array, tails: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+    """At least 1/(1 + e^-t), and at most 1/(1 + e^t), from one exponential e^-|t|.
+
+    ``tails`` are those of `exp_tails`, where they are known.
+    """
+    low, high = exp_tails(t) if tails is None else tails
+    with np.errstate(all="ignore"):
         left = t <= 0.0
-        e = np.ldexp(m * np.where(left, 1.0 + WIDE, 1.0 - WIDE), k)
-        e += np.where(left, 4.0 * TINY, -4.0 * TINY)
-        np.maximum(e, 0.0, out=e)
+        e = np.where(left, high, low)
         whole = 1.0 + e
-        high = up(np.where(left, e, 1.0) / down(whole))
-        low = down(np.where(left, 1.0, e) / up(whole))
-        return np.minimum(high, 1.0), np.maximum(low, 0.0)
+        most = up(np.where(left, e, 1.0) / down(whole))
+        least = down(np.where(left, 1.0, e) / up(whole))
+        return np.minimum(most, 1.0), np.maximum(least, 0.0)
 
 
 def artanh_tail(w: Array, terms: int) -> Array:
@@ -223,6 +236,15 @@ def log1p_down(e: Array) -> Array:
         if large.any():
             value = np.where(large, log_down(down(np.minimum(1.0 + e, LARGEST))), value)
         return np.asarray(value)
+
+
+def log1p_ends(low: Array, high: Array) -> tuple[Array, Array]:
+    """At most log(1 + low), and at least log(1 + high), for numbers from 0 to 1, in one go."""
+    with np.errstate(all="ignore"):
+        value = _log1p(np.concatenate((low, high)))
+        least, most = value[: low.size], value[low.size :]
+        least = down(least * (1.0 - NARROW) - 4.0 * TINY)
+        return np.maximum(least, 0.0), up(most * (1.0 + NARROW) + 4.0 * TINY)
 
 
 def log1p_bounds(e: Array) -> tuple[Array, Array]:

@@ -16,9 +16,11 @@ from dualgap.enclosures.directed import down, up
 from dualgap.enclosures.exponential import (
     LARGEST,
     exp_down,
+    exp_tails,
     exp_up,
     expit_above,
     log1p_down,
+    log1p_ends,
     log1p_up,
 )
 from dualgap.enclosures.pieces import difference
@@ -121,10 +123,24 @@ def _complement(small: Array) -> tuple[Array, Array]:
     return np.where(left >= 0.0, rest, down(rest)), np.where(left <= 0.0, rest, up(rest))
 
 
-def entropy_above(t_lo: Array, t_hi: Array, small: Array, large: Mask) -> Array:
+def smaller_share(y: Array) -> tuple[Array, Mask]:
+    """The smaller one of p and 1 - p for y = -b p, which is a float, and where it is 1 - p."""
+    p = np.abs(y)
+    large = p >= 0.5
+    return np.where(large, 1.0 - p, p), large
+
+
+def entropy_above(
+    t_lo: Array,
+    t_hi: Array,
+    small: Array,
+    large: Mask,
+    tails: tuple[Array, Array] | None = None,
+) -> Array:
     """At least D(p, s) + D(1 - p, 1 - s), s = expit(t), for all t from t_lo to t_hi.
 
     ``small`` is the smaller one of p and 1 - p, a float; ``large`` says where it is 1 - p.
+    ``tails`` are `exp_tails` of t_hi and then of t_lo, where they are known.
     """
     n = small.size
     if n > AT_ONCE:
@@ -132,7 +148,7 @@ def entropy_above(t_lo: Array, t_hi: Array, small: Array, large: Mask) -> Array:
         return np.concatenate([entropy_above(t_lo[i], t_hi[i], small[i], large[i]) for i in parts])
     with np.errstate(all="ignore"):
         # Both ends at once, and then both divergences: half of the calls, each twice as long.
-        tops, bottoms = expit_above(np.concatenate((t_hi, -t_lo)))
+        tops, bottoms = expit_above(np.concatenate((t_hi, -t_lo)), tails)
         s_hi, c_hi, c_lo, s_lo = tops[:n], tops[n:], bottoms[:n], bottoms[n:]
         rest_lo, rest_hi = _complement(small)
         p = np.where(large, rest_lo, small), np.where(large, rest_hi, small)
@@ -302,11 +318,8 @@ class Logistic(MarginLoss):
         """
         if z_lo.size >= WORTH_A_KERNEL and can_compile():
             return _by_kernel(z_lo, z_hi, y, b)[0]
-        p = np.abs(y)  # y = -b p with p >= 0
-        large = p >= 0.5
         with np.errstate(all="ignore"):
-            small = np.where(large, 1.0 - p, p)  # exactly
-        return entropy_above(*against(z_lo, z_hi, b), small, large)
+            return entropy_above(*against(z_lo, z_hi, b), *smaller_share(y))
 
     def value_below(self, z_lo: Array, z_hi: Array, b: Array) -> Array:
         """log(1 + e^t) = max(t, 0) + log(1 + e^-|t|) at the least t = -b z, rounded down."""
@@ -325,10 +338,23 @@ class Logistic(MarginLoss):
     def row_bounds(
         self, z_lo: Array, z_hi: Array, y: Array, b: Array
     ) -> tuple[Array, Array, Array]:
-        """All three from the same exponentials, of many rows."""
-        if z_lo.size < WORTH_A_KERNEL or not can_compile():
-            return super().row_bounds(z_lo, z_hi, y, b)
-        return _by_kernel(z_lo, z_hi, y, b)
+        """All three from the same exponentials."""
+        n = z_lo.size
+        if n >= WORTH_A_KERNEL and can_compile():
+            return _by_kernel(z_lo, z_hi, y, b)
+        if n > AT_ONCE:
+            spans = [slice(i, i + AT_ONCE) for i in range(0, n, AT_ONCE)]
+            parts = [self.row_bounds(z_lo[i], z_hi[i], y[i], b[i]) for i in spans]
+            gap, above, below = (np.concatenate(part) for part in zip(*parts, strict=True))
+            return gap, above, below
+        t_lo, t_hi = against(z_lo, z_hi, b)
+        low, high = exp_tails(np.concatenate((t_hi, t_lo)))
+        least, most = log1p_ends(low[n:], high[:n])
+        with np.errstate(all="ignore"):
+            gap = entropy_above(t_lo, t_hi, *smaller_share(y), (low, high))
+            above = np.where(t_hi > 0.0, up(np.maximum(t_hi, 0.0) + most), most)
+            below = down(np.minimum(np.clip(t_lo, 0.0, LARGEST) + least, LARGEST))
+        return gap, np.where(above >= 0.0, above, np.inf), np.where(below > 0.0, below, 0.0)
 
 
 @dataclass(frozen=True)
