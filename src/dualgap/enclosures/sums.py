@@ -129,6 +129,8 @@ def plain(A: Any, x: Array, high: Array) -> Sums:
             return Sums(
                 z, sizes @ np.abs(x), d + 1.0, S, sizes.T @ np.abs(high), r, 0.0, gam(r + 8.0)
             )
+        if n <= BLOCK * BLOCK and x.ndim == 1:
+            return _stacked(A.astype(np.float64, copy=False), x, high)
         z, z_size = np.empty((n, *x.shape[1:])), np.empty((n, *x.shape[1:]))
         s, c, size = np.zeros((3, d, *x.shape[1:]))
         x_size, high_size = np.abs(x), np.abs(high)
@@ -140,6 +142,25 @@ def plain(A: Any, x: Array, high: Array) -> Sums:
             np.matmul(block, x_size, out=z_size[at])
             size += block.T @ high_size[at]
         return Sums(z, z_size, d + 1.0, s + c, size, float(n), 0.0, gam(r + 8.0))
+
+
+def _stacked(A: Array, x: Array, high: Array) -> Sums:
+    """`plain` of not too many rows: the sums of the blocks are added up as they are.
+
+    n/r of them with r rows each, and what is left: r + n/r + 2 roundings behind a term.
+    """
+    n, d = A.shape
+    r = max(64, 1 << math.ceil(math.log2(n) / 2.0))
+    cut = n - n % r
+    sizes, high_size = np.abs(A), np.abs(high)
+
+    def across(B: Array, v: Array) -> Array:
+        stack = np.matmul(v[:cut].reshape(-1, 1, r), B[:cut].reshape(-1, r, d))
+        return np.asarray(stack.sum(axis=(0, 1)) + v[cut:] @ B[cut:])
+
+    S, size = across(A, high), across(sizes, high_size)
+    adds = float(r + n // r + 2)
+    return Sums(A @ x, sizes @ np.abs(x), d + 1.0, S, size, adds, 0.0, gam(adds + 8.0))
 
 
 def _blocks(A: Any, rows: int) -> Iterator[tuple[slice, Array]]:
