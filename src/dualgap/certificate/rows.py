@@ -12,6 +12,7 @@ from dualgap._double import Double, of, two_product, two_sum
 from dualgap._types import Array
 from dualgap.designs import contract
 from dualgap.enclosures.directed import TINY, UNIT, down, gam, sum_up, up
+from dualgap.enclosures.extraction import accurate_sum
 from dualgap.enclosures.products import swept
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
@@ -239,20 +240,14 @@ def _sharp_column(
 def exact_sum(rows: DualRows) -> tuple[float, float]:
     """sum_i w_i y_i of scalar losses, and what it may be off.
 
-    Of few rows it is rounded correctly, and then 0 only if it is 0; of many it is summed with twice
-    the digits: each of at most log2(n) + 1 additions that a term goes through is off by 4 u^2 of
-    sizes.
+    Of few rows it is rounded correctly, and then 0 only if it is 0.
     """
+    parts = rows.high if rows.low is None else np.concatenate((rows.high, rows.low))
     if rows.high.size <= FEW_ROWS:
-        parts = rows.high if rows.low is None else np.concatenate((rows.high, rows.low))
         total = math.fsum(parts.tolist())
         return total, up(UNIT * abs(total) + _open(rows)) if total or rows.open_ else 0.0
-    low = np.zeros_like(rows.high) if rows.low is None else rows.low
-    pair = Double(rows.high, low).sum()
-    sizes = sum_up(np.abs(rows.high)) + sum_up(np.abs(low))
-    steps = 8.0 * (math.log2(rows.high.size) + 4.0)
-    value, open_ = float(pair.high), up(steps * UNIT**2 * sizes)
-    return value, float(up(up(abs(float(pair.low)) + open_) + _open(rows)))
+    total, error = accurate_sum(parts)
+    return total, up(error + _open(rows)) if rows.open_ else error
 
 
 def _open(rows: DualRows) -> float:
