@@ -31,7 +31,9 @@ def test_certified(loss, l1, storage, uneven):
         algorithm="sdca", tol=1e-9,
     )  # fmt: skip
     assert result.status.converged
-    assert (np.diff(result.trace.dual[:-1]) >= -1e-14).all()
+    steps = np.diff(result.trace.dual)
+    assert (steps[:-1] >= -1e-14).all()
+    assert steps[-1] >= -2e-14  # from D in floats to a proved bound, every rounding counted
 
 
 @pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])

@@ -100,8 +100,8 @@ def test_cpusmall_least_squares() -> None:
     ones = np.column_stack((dense(A), np.ones(len(b))))
     best = 0.5 * np.mean((ones @ np.linalg.lstsq(ones, b)[0] - b) ** 2)
     got = dualgap.certify(A, b, np.zeros(12), fit_intercept=True)
-    # A proved bound is below, by no more than P(0) = 77 P*, from which it is reckoned, is rounded.
-    assert best - 1e-11 * got.primal <= got.dual <= best * (1 + 1e-13)
+    assert got.dual == pytest.approx(best, rel=1e-10)
+    assert got.dual <= best * (1 + 1e-13)
 
 
 def test_mushrooms_one_hot_columns_are_dependent() -> None:

@@ -69,7 +69,10 @@ def with_more_digits(problem: Problem, rows: DualRows, at: Enclosed) -> DualRows
     low, high = problem.penalty.inner_interval(UNIT)
     total = float(problem.n) if problem.sample_weight is None else math.fsum(problem.sample_weight)
     wanted = np.clip(at.S, -total * INSIDE * high, -total * INSIDE * low)
-    J = np.flatnonzero(np.broadcast_to(wanted != at.S, at.S.shape))
+    outside = np.broadcast_to(wanted != at.S, at.S.shape)
+    # A column of 1e12 that is inside would leave by the last bits of y: it is held where it is.
+    nearly = total * np.minimum(np.abs(low), np.abs(high)) < np.abs(at.S) + 4.0 * UNIT * at.size
+    J = np.flatnonzero(outside | nearly if outside.any() else outside)
     if J.size > MOST_COLUMNS:
         return None
     w = np.ones(problem.n) if problem.sample_weight is None else problem.sample_weight

@@ -16,7 +16,7 @@ from dualgap._double import two_sum
 from dualgap._types import Array
 from dualgap.certificate.feasibility import Moved
 from dualgap.certificate.rows import DualRows, Enclosed
-from dualgap.enclosures.directed import TINY, UNIT, add_up, down, gam, up
+from dualgap.enclosures.directed import SHORT, TINY, UNIT, add_up, down, gam, in_two_levels, up
 from dualgap.problem import Problem
 
 
@@ -71,10 +71,20 @@ def _half(length: float) -> float:
 
 def _square_up(v: Array, w: Array | None) -> float:
     """At least sum_i w_i v_i^2."""
-    total = float(v @ v) if w is None else float(w @ (v * v))
+    total, roundings = _squares(v, w)
     if total == 0.0 and not v.any():
         return 0.0
-    return float(up(up(total) * (1.0 + gam(v.size + 8.0)) + 2.0 * v.size * _least(w)))
+    return float(up(up(total) * (1.0 + gam(roundings + 8.0)) + 2.0 * v.size * _least(w)))
+
+
+def _squares(v: Array, w: Array | None) -> tuple[float, float]:
+    """sum_i w_i v_i^2 in floats, and the roundings behind a term."""
+    if v.size <= SHORT:
+        return float(v @ v) if w is None else float(w @ (v * v)), float(v.size)
+    squares = v * v
+    if w is not None:
+        squares *= w
+    return in_two_levels(squares)
 
 
 def _least(w: Array | None) -> float:
@@ -90,6 +100,6 @@ def _length_up(v: Array, w: Array | None) -> float:
 
 def _length_down(v: Array, w: Array | None) -> float:
     """At most that."""
-    total = float(v @ v) if w is None else float(w @ (v * v))
-    total = down(down(total) * (1.0 - gam(v.size + 8.0)) - 2.0 * v.size * _least(w))
+    total, roundings = _squares(v, w)
+    total = down(down(total) * (1.0 - gam(roundings + 8.0)) - 2.0 * v.size * _least(w))
     return max(float(down(down(math.sqrt(max(total, 0.0))) * (1.0 - gam(8.0)))), 0.0)

@@ -23,6 +23,8 @@ TINY = 2.0**-1074
 
 FEW = 256
 """Arrays up to this size are rounded by `numpy.nextafter`, longer ones by a formula."""
+SHORT = 128
+"""Sums up to this length are left to numpy."""
 
 
 def up(v: Any) -> Any:
@@ -61,11 +63,25 @@ def gam(k: float) -> float:
     return k * UNIT * (1.0 + 4.0 * k * UNIT) * (1.0 + 2.0**-48)
 
 
+def in_two_levels(terms: Array) -> tuple[float, float]:
+    """A sum in floats, and the roundings behind a term: about 2 sqrt(n), whatever numpy does.
+
+    Rows of sqrt(n) terms are added up, and then their sums.
+    """
+    terms = np.asarray(terms).reshape(-1)
+    n = terms.size
+    if n <= SHORT:
+        return float(terms.sum()), float(n)
+    length = 1 << math.ceil(math.log2(n) / 2.0)
+    cut = n - n % length
+    total = terms[:cut].reshape(-1, length).sum(axis=1).sum() + terms[cut:].sum()
+    return float(total), float(length + n // length + 2)
+
+
 def sum_up(terms: Array) -> float:
     """At least the sum of numbers >= 0; 0 if all of them are 0."""
-    terms = np.asarray(terms)
-    total = float(terms.sum())
-    return up(up(total) * (1.0 + gam(terms.size + 4.0))) if total != 0.0 else 0.0
+    total, roundings = in_two_levels(terms)
+    return up(up(total) * (1.0 + gam(roundings + 4.0))) if total != 0.0 else 0.0
 
 
 def add_up(a: float, b: float) -> float:
@@ -85,8 +101,8 @@ def multiply_up(a: float, b: float) -> float:
 
 def sum_down(terms: Array) -> float:
     """At most the sum of numbers >= 0, and not below 0."""
-    terms = np.asarray(terms)
-    return max(0.0, float(down(down(float(terms.sum())) * (1.0 - gam(terms.size + 4.0)))))
+    total, roundings = in_two_levels(terms)
+    return max(0.0, float(down(down(total) * (1.0 - gam(roundings + 4.0)))))
 
 
 def weighted_sum_up(w: Array | None, terms: Array) -> float:
