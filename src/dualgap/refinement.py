@@ -5,7 +5,8 @@ P on J.
 
 - `newton_dual`: y = phi'(z) + phi''(z) A_J d has A'Qy = -(gradient of g at x + d) on J. It meets to
   first order what a dual point must meet, and its gap is d'H d/2 to leading order: the distance to
-  the optimum itself, where y = phi'(z) may show nothing.
+  the optimum itself, where y = phi'(z) may show nothing. With l1, coordinates that d would take
+  past 0 are put there and leave J, others join it, as in the minimum of the quadratic model.
 - `refined`: x + d, and so on while P falls, with signs kept.
 
 Neither forms H, whose condition is the square of that of the data: d comes from the singular values
@@ -19,7 +20,7 @@ import scipy.linalg
 
 from dualgap import _validation as check
 from dualgap import limits
-from dualgap._types import Array, Places
+from dualgap._types import Array, Mask, Places
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs.contract import block_rows
 from dualgap.normal_equations import NormalEquations
@@ -33,6 +34,10 @@ MOST_PRODUCTS = 60
 """Of conjugate gradients, where a Newton step is worth them."""
 ENOUGH = 1e-4
 """They end where the residual, in the norm of the diagonal, is this share of what it was."""
+MOST_ROUNDS = 16
+"""Of steps of one quadratic model with l1, on one guess of the support after the other."""
+LOUD = 1.0 + 1e-3
+"""Coordinates at 0 leave it where |A'Qy|_j is more than this times l1_j."""
 STEPS = 60
 SHORTEST = 1e-4
 """Of a step: below it, more damping is tried instead."""
@@ -42,21 +47,23 @@ DAMPING = (0.0, 1e-10, 1e-6, 1e-3, 0.1)
 
 
 class _Model:
-    """P to second order at x, on J."""
+    """P to second order at x, on J, from phi' and phi'' of the rows."""
 
     def __init__(
-        self, problem: Problem, x: Array, z: Array, products: Products, majorise: bool = False
+        self,
+        problem: Problem,
+        x: Array,
+        signs: Array,
+        slope: Array,
+        hess: Array,
+        products: Products,
     ) -> None:
         g = problem.elastic_net
         self.problem, self.x = problem, x
-        self.J: Places = np.flatnonzero((g.l1 == 0.0) | (x != 0.0))
-        self.slope = problem.loss.grad(z, problem.b)
-        self.hess = problem.loss.hess(z, problem.b)
-        if majorise:  # phi'' everywhere at its bound: where it is 0 there is no other guide
-            self.hess = np.full_like(z, problem.loss.secant(z, problem.b, self.slope))
-        smooth = products.adjoint(problem, self.slope)
-        self.gradient = (smooth + g.l2 * x + g.l1 * np.sign(x))[self.J]
-        root = np.sqrt(problem.q * self.hess)
+        self.J: Places = np.flatnonzero((g.l1 == 0.0) | (signs != 0.0))
+        smooth = products.adjoint(problem, slope)
+        self.gradient = (smooth + g.l2 * x + g.l1 * signs)[self.J]
+        root = np.sqrt(problem.q * hess)
         M = np.empty((problem.n, self.J.size))
         for at, block in problem.design.blocks(block_rows(problem.size)):
             M[at] = root[at, None] * block[:, self.J]
@@ -104,26 +111,59 @@ def newton_dual(problem: Problem, x: Array, z: Array, *, dear: bool = False) -> 
     """
     if problem.loss.is_vector or not np.isfinite(z).all():
         return None
-    if is_refinable(problem, x):
-        model = _Model(problem, x, z, PLAIN)
-        slope, hess, step = model.slope, model.hess, model.step(0.0)
-    else:
-        slope, hess = problem.loss.grad(z, problem.b), problem.loss.hess(z, problem.b)
-        found = _plain_step(problem, x, slope, hess, dear)
-        if found is None:
+    slope, hess = problem.loss.grad(z, problem.b), problem.loss.hess(z, problem.b)
+    signs = np.sign(x)
+    for left in range(MOST_ROUNDS if dear and problem.regularizer.has_l1 else 1, 0, -1):
+        step = _step(problem, x, signs, slope, hess, dear)
+        if step is None:
             return None
-        step = found
-    y = problem.loss.into_domain(np.asarray(slope + hess * problem.design.matvec(step)), problem.b)
+        new = x + step
+        passing = _passing(problem, new, signs) if left > 1 else np.zeros(0, dtype=bool)
+        if passing.any():
+            new[passing] = 0.0
+            step = new - x
+        x, slope = new, np.asarray(slope + hess * problem.design.matvec(step))
+        if passing.any():
+            signs = np.where(passing, 0.0, signs)
+        elif left > 1:
+            woken = _woken(problem, signs, slope)
+            if not woken.any():
+                break
+            signs = signs + woken
+    y = problem.loss.into_domain(slope, problem.b)
     return y if float(np.abs(y).max(initial=0.0)) <= check.LARGEST else None  # not for nan, either
 
 
-def _plain_step(problem: Problem, x: Array, slope: Array, hess: Array, dear: bool) -> Array | None:
+def _passing(problem: Problem, new: Array, signs: Array) -> Mask:
+    """The coordinates with l1 that a step takes past 0: they end there."""
+    return (problem.bounded_net.l1 > 0.0) & (new * signs < 0.0)
+
+
+def _woken(problem: Problem, signs: Array, slope: Array) -> Array:
+    """The signs of coordinates at 0 that the slopes would move away from there."""
+    l1 = problem.bounded_net.l1
+    sums = problem.adjoint(slope)
+    return np.where((signs == 0.0) & (l1 > 0.0) & (np.abs(sums) > LOUD * l1), -np.sign(sums), 0.0)
+
+
+def _step(
+    problem: Problem, x: Array, signs: Array, slope: Array, hess: Array, dear: bool
+) -> Array | None:
+    """By singular values where these are cheap."""
+    if is_refinable(problem, signs):
+        return _Model(problem, x, signs, slope, hess, PLAIN).step(0.0)
+    return _plain_step(problem, x, signs, slope, hess, dear)
+
+
+def _plain_step(
+    problem: Problem, x: Array, signs: Array, slope: Array, hess: Array, dear: bool
+) -> Array | None:
     """The step by normal equations, or by conjugate gradients where columns are too many."""
     g = problem.regularizer
     if not (g.has_strengths or g.has_bounds):
         return None
     net = problem.bounded_net
-    smooth = (net.l1 == 0.0) | (x != 0.0)
+    smooth = (net.l1 == 0.0) | (signs != 0.0)
     if not g.has_strengths:
         smooth &= (x > np.asarray(getattr(net, "lower"))) & (x < np.asarray(getattr(net, "upper")))  # noqa: B009
     J = np.broadcast_to(smooth, x.shape).copy()
@@ -131,7 +171,7 @@ def _plain_step(problem: Problem, x: Array, slope: Array, hess: Array, dear: boo
     if count == 0:
         return np.zeros_like(x)
     l2 = np.broadcast_to(net.l2, x.shape)
-    gradient = problem.adjoint(slope) + l2 * x + net.l1 * np.sign(x)
+    gradient = problem.adjoint(slope) + l2 * x + net.l1 * signs
     weights, step = problem.q * hess, np.zeros_like(x)
     if count <= min(problem.n, GRAM_LIMIT):
         equations = NormalEquations(problem.design, weights, J, l2)
@@ -191,7 +231,10 @@ def _lower(problem: Problem, x: Array, z: Array, products: Products) -> Array | 
     has_l1 = problem.elastic_net.l1 > 0.0
     primal = problem.primal(x, z)
     for majorise in (False, True):
-        model = _Model(problem, x, z, products, majorise)
+        slope, hess = problem.loss.grad(z, problem.b), problem.loss.hess(z, problem.b)
+        if majorise:  # phi'' everywhere at its bound: where it is 0 there is no other guide
+            hess = np.full_like(z, problem.loss.secant(z, problem.b, slope))
+        model = _Model(problem, x, np.sign(x), slope, hess, products)
         for damping in DAMPING:
             d, t = model.step(damping), 1.0
             if not d.any():
