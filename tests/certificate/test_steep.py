@@ -99,7 +99,11 @@ def test_every_kind_is_reached(loss: str) -> None:
     best = reference(problem(loss, "l2"))
     assert assert_honest(best, best.x + 0.1, 0.0, None).kind == "gap"
     best = reference(problem(loss, "l1"))
-    assert assert_honest(best, best.x + 0.1, 0.0, None).kind == "gap_scaled_dual"
+    x = best.x + 0.1
+    given = dualgap.Problem(best.case.A, best.case.b, **best.case.arguments)
+    slopes = given.loss.grad(given.predict(x), given.b)
+    assert assert_honest(best, x, 0.0, slopes).kind == "gap_scaled_dual"
+    assert assert_honest(best, x, 0.0, None).certified
     best = reference(problem(loss, "none"))
     assert assert_honest(best, best.x + 1e-3, 0.0, None).kind == "gap_projected_dual"
     assert assert_honest(best, best.x, 0.0, None).relative_gap < 1e-15
