@@ -53,6 +53,10 @@ def test_zero_is_said_only_of_zero():
     assert (total, error) != (0.0, 0.0)
 
 
+def test_a_sum_that_is_no_float_has_no_bound():
+    assert accurate_sum(np.full(2, 1.7e308)) == (0.0, np.inf)
+
+
 def test_a_forgotten_rest_would_be_seen(monkeypatch):
     """Planted bug: without what the extractions leave, the error is too small."""
     monkeypatch.setattr(extraction, "gam", lambda k: 0.0)

@@ -70,9 +70,13 @@ def with_more_digits(problem: Problem, rows: DualRows, at: Enclosed) -> DualRows
     total = float(problem.n) if problem.sample_weight is None else math.fsum(problem.sample_weight)
     wanted = np.clip(at.S, -total * INSIDE * high, -total * INSIDE * low)
     outside = np.broadcast_to(wanted != at.S, at.S.shape)
-    # A column of 1e12 that is inside would leave by the last bits of y: it is held where it is.
-    nearly = total * np.minimum(np.abs(low), np.abs(high)) < np.abs(at.S) + 4.0 * UNIT * at.size
-    J = np.flatnonzero(outside | nearly if outside.any() else outside)
+    J = np.flatnonzero(outside)
+    if J.size:
+        # A column of 1e12 that is inside would leave by the last bits of y: it is held where it is.
+        edge = 4.0 * UNIT * at.size
+        nearly = (at.S + edge > -total * low) | (at.S - edge < -total * high)
+        held = np.flatnonzero(outside | nearly)
+        J = held if held.size <= MOST_COLUMNS else J
     if J.size > MOST_COLUMNS:
         return None
     w = np.ones(problem.n) if problem.sample_weight is None else problem.sample_weight

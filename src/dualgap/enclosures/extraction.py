@@ -60,5 +60,8 @@ def accurate_sum(v: Array) -> tuple[float, float]:
             parts.append(float(some.sum()))
             left = float(np.abs(some).max())
             open_ = up(open_ + up(gam(some.size + 4.0) * up(some.size * left)))
-    total = math.fsum(parts)
+    try:
+        total = math.fsum(parts)
+    except OverflowError:  # the sum is no float, and nothing is said of it
+        return 0.0, math.inf
     return total, up(up(UNIT * abs(total)) + open_) if total or open_ else 0.0
