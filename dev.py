@@ -4,7 +4,8 @@ usage: python3 dev.py COMMAND [ARGS]
 
   demo   run the demonstration (ARGS go to ``dualgap demo``)
   test   run every check: lint, types, pytest with coverage, wheel
-         (with ARGS: only pytest, with these arguments)
+         (with --fast: lint, and one case of each test function; what follows
+         goes to pytest. With other ARGS: only pytest, with these arguments)
   lint   ruff check and ruff format --check
   types  mypy on src
   wheel  build the wheel into dist/ and import it in a fresh environment
@@ -78,7 +79,10 @@ def demo(*args: str) -> None:
 
 
 def test(*args: str) -> None:
-    if args:
+    if args[:1] == ("--fast",):
+        lint()
+        pytest("-m", "fast", *args[1:])
+    elif args:
         pytest(*args)
     else:
         lint()

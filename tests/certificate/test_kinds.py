@@ -149,6 +149,7 @@ def test_it_holds_for_strongly_convex_losses(strength: float, l2: float) -> None
             assert got.gap >= float(case.checker.primal(x) - best.primal)
 
 
+@pytest.mark.slow
 @settings(STABLE, max_examples=150)
 @given(
     st.integers(0, 2**32 - 1),

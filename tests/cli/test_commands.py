@@ -443,6 +443,7 @@ def test_a_broken_pipe_is_quiet(data, model, tmp_path):
     assert complaints == b""
 
 
+@pytest.mark.slow
 def test_no_colours_into_a_pipe(data):
     environment = {
         k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")
