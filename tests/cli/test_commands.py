@@ -395,7 +395,7 @@ def test_predicting_other_columns(data, model, tmp_path):
     assert "has 2 columns of data; the model takes 10" in done.stderr
 
 
-# ---- manners ----
+# ---- refusals, interruptions, pipes ----
 
 
 def test_an_interrupted_fit_ends_with_what_there_is(data, tmp_path, monkeypatch):

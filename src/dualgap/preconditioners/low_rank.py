@@ -145,7 +145,7 @@ class LowRank(Preconditioner):
                 "or dualgap.preconditioners.LowRank(rank=...) with a smaller rank."
             )
 
-    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+    def adjusted(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
         """Refuse one that walks rows where these do not fit, before any work."""
         need = 8.0 * problem.n * problem.d
         if isinstance(algorithm, Randomised) and need > self.budget:
