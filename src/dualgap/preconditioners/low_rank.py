@@ -43,11 +43,11 @@ from dualgap.problem import Problem
 from dualgap.regularizers import ElasticNet
 
 RANK = 50
-"""Directions that are taken away."""
+"""So many strong directions are taken away by default."""
 OVERSAMPLING = 10
-"""Directions of the sketch beyond these; they make the others better."""
+"""The sketch has so many directions more than are taken away, which makes those more accurate."""
 SEED = 20170806
-"""Of the sketch: the same data give the same variables."""
+"""The random sketch always starts from this seed, so that the same data give the same variables."""
 
 
 @dataclass(frozen=True, eq=False)
