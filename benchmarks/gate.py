@@ -1,11 +1,16 @@
-"""Is this tree slower than that one? python -m benchmarks gate BASE_REF [--limit 1.15] [--fits].
+"""Is this tree slower than that one? python -m benchmarks gate BASE_REF [--fits] [--record].
 
 BASE_REF is checked out into a temporary git worktree. The cases of `gate_cases` are measured in
 fresh processes, of base, head and base once more in turn, head being the working tree as it is; the
 least processor time of each side counts. With --fits the cases are default fits on the real data
 sets instead (`gate_fits`). The second base shows what the same code differs by on this machine:
-head is to be judged beside it. Cases with a ratio beyond the limit are measured again before they
-count. Exits 1 if one of head stays beyond.
+head is to be judged beside it. Cases with a ratio beyond the limit, 1.15 or --limit, are measured
+again before they count. Exits 1 if one of head stays beyond.
+
+With --record the table is also written to benchmarks/history/VERSION.md (with --fits to
+VERSION-fits.md), VERSION being that of pyproject.toml: one file for each release, which says what
+was measured and with which libraries, so that releases can be compared later. It names the commit
+of head, and is therefore written only if what was measured is what that commit holds.
 """
 
 from __future__ import annotations
@@ -14,31 +19,41 @@ import argparse
 import json
 import math
 import os
+import platform
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import tomllib
+from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.data_sets import folder
+from benchmarks.data_sets import folder as data_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = Path(__file__).with_name("gate_cases.py")
 FITS = Path(__file__).with_name("gate_fits.py")
+HISTORY = Path(__file__).with_name("history")
+"""The folder of recorded tables, one file for each release."""
+LIBRARIES = ("numpy", "scipy", "numba", "scikit-learn")
+"""The libraries whose versions a recorded table names, because their speed is part of ours."""
 ROUNDS = 4
+"""How often each side is measured: the best of four processes varies by a few per cent."""
 MORE_ROUNDS = 8
-"""For cases beyond the limit."""
+"""How often a case beyond the limit is measured again before it counts as slower."""
 
 
 class Seconds(NamedTuple):
     """The best of one case; infinite where the tree cannot run it."""
 
     base: float
+    """Seconds that the commit takes to which the working tree is compared."""
     head: float
+    """Seconds that the working tree takes."""
     again: float
-    """Of base, measured as head is."""
+    """Seconds that base takes in runs of its own, which are measured as those of head are."""
 
     @property
     def comparable(self) -> bool:
@@ -153,27 +168,68 @@ def git(*arguments: str) -> str:
     return done.stdout.strip()
 
 
+def release() -> str:
+    """The version in pyproject.toml, which is that of the working tree, installed or not."""
+    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
+
+
+def committed_head() -> str:
+    """The commit of the working tree; ends the program if what is measured differs from it."""
+    measured = ("pyproject.toml", "src", "benchmarks", ":!benchmarks/history")
+    if changed := git("status", "--porcelain", "--", *measured):
+        sys.exit(f"--record names the commit of head; commit these changes first:\n{changed}")
+    return git("rev-parse", "HEAD")
+
+
+def record(folder: Path, name: str, title: str, head: str, lines: list[str]) -> Path:
+    """Write a table and what it was measured with; neither dates nor the machine are named."""
+    libraries = ", ".join(f"{library} {version(library)}" for library in LIBRARIES)
+    text = [
+        f"# {name}: {title}",
+        "",
+        f"- Head is commit {head[:12]}.",
+        f"- Measured with Python {platform.python_version()}, {libraries}.",
+        "- Seconds are the least processor time of one thread; `benchmarks/gate.py` says how.",
+        "",
+        "```text",
+        *lines,
+        "```",
+    ]
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{name}.md"
+    file.write_text("\n".join(text) + "\n")
+    return file
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("base", metavar="BASE_REF", help="such as main, HEAD~1 or a commit")
     parser.add_argument("--limit", type=float, default=1.15, help="largest ratio allowed")
     parser.add_argument("--fits", action="store_true", help="default fits on the real data sets")
+    parser.add_argument(
+        "--record", action="store_true", help="write the table to benchmarks/history/VERSION.md"
+    )
     options = parser.parse_args()
-    if options.fits and folder() is None:
+    if options.fits and data_folder() is None:
         sys.exit("--fits needs the real data sets: name their folder in DUALGAP_DATA.")
+    head = committed_head() if options.record else ""  # before minutes of measuring
     commit = git("rev-parse", "--verify", "--end-of-options", options.base + "^{commit}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # after cleaning up
-    with tempfile.TemporaryDirectory() as name:
-        base = Path(name) / "base"
+    with tempfile.TemporaryDirectory() as temporary:
+        base = Path(temporary) / "base"
         git("worktree", "add", "--detach", str(base), commit)
         try:
-            best = compare(
-                base, ROOT, Path(name) / "caches", options.limit, FITS if options.fits else CASES
-            )
+            cases = FITS if options.fits else CASES
+            best = compare(base, ROOT, Path(temporary) / "caches", options.limit, cases)
         finally:
             git("worktree", "remove", "--force", str(base))
-    print(f"head over {options.base} ({commit[:9]}), and that base over itself")
-    print("\n".join(table(best, options.limit)))
+    title = f"head over {options.base} ({commit[:9]}), and that base over itself"
+    lines = table(best, options.limit)
+    print(title)
+    print("\n".join(lines))
+    if options.record:
+        name = release() + ("-fits" if options.fits else "")
+        print(f"recorded in {record(HISTORY, name, title, head, lines)}")
     slow = [case for case, seconds in best.items() if seconds.ratio > options.limit]
     if slow:
         sys.exit(f"slower: {', '.join(slow)}")

@@ -39,8 +39,8 @@ def check_algorithm(algorithm: Any) -> None:
         raise TypeError(no_algorithm(algorithm))
 
 
-def check_manners(n_threads: Any, callback: Any, verbose: Any) -> int | None:
-    """What changes nothing about the answer: who is told, what is shown, and threads, returned."""
+def check_run_options(n_threads: Any, callback: Any, verbose: Any) -> int | None:
+    """Check the options that change nothing about the answer; the number of threads is returned."""
     threads = None if n_threads is None else check.integer("n_threads", n_threads)
     if threads is not None and threads > MOST_THREADS:
         raise ValueError(f"n_threads must be at most {MOST_THREADS}; leave it out for all.")

@@ -13,7 +13,7 @@ import numpy as np
 from dualgap._types import Array
 
 SPLIT = float(2**27 + 1)
-"""Times this a float64 is cut into two of 26 bits."""
+"""Multiplying a float64 by this cuts it into two halves of 26 bits each (Dekker and Veltkamp)."""
 
 
 class Double(NamedTuple):

@@ -20,11 +20,14 @@ from dualgap._types import Array, Mask, Places
 PRECISE_LIMIT = 2e7
 """Most n m^2 for which m columns are made orthonormal with twice the digits (about a second)."""
 INDEPENDENT = 1e-10
-"""Of a column at unit length, what must be left of it beside the others for float64 to say so."""
+"""A column of length 1 counts as independent in float64 if at least this length is left of it after
+its projection onto the other columns is taken away."""
 PRECISELY_INDEPENDENT = 2.0**-85
-"""The same with twice the digits."""
+"""The length that must be left of an independent column where it is computed with twice the
+digits."""
 LARGEST_DENOMINATOR = 64
-"""Of the coefficients in exact relations between columns."""
+"""Exact relations between columns are sought with rational coefficients whose denominator is at
+most this; relations in real data, such as those of indicator columns, have small ones."""
 RELATION_LIMIT = 4_000_000
 """Most entries of an exact relation that are added up one by one."""
 

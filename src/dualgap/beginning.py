@@ -15,7 +15,7 @@ from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
 from dualgap.algorithms.needs import is_served, refuse
-from dualgap.preconditioners import Change, Preconditioner, asked, beside
+from dualgap.preconditioners import Change, Preconditioner, asked, automatic_preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -123,11 +123,13 @@ class Beginning:
             easier = self._in(units.begin(problem))
         chosen, self.notes = as_algorithm(algorithm, easier, with_steps=bool(self.options))
         if wanted == "auto":
-            conditioner = beside(chosen, problem, units, named=algorithm != "auto")
+            conditioner = automatic_preconditioner(
+                chosen, problem, units, named=algorithm != "auto"
+            )
         elif conditioner is not None:
             conditioner.check(problem)
             if isinstance(algorithm, str):  # by name, with no options of its own
-                chosen = conditioner.suit(problem, chosen)
+                chosen = conditioner.adjusted(problem, chosen)
         if algorithm != "auto":  # the preconditioner may have given it other options
             refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)

@@ -487,11 +487,11 @@ def status_of(stop: BaseException) -> Status:
 
 def _no_step(algorithm: Algorithm, s: State, new: Any) -> str:
     """The sentence on what a step has returned, where limits could not end the run."""
-    who = f"step of algorithm={algorithm.name!r}"
+    step_of = f"step of algorithm={algorithm.name!r}"
     if not isinstance(new, State):
-        return f"{who} returned {new!r}; it should return the next dualgap.algorithms.State."
+        return f"{step_of} returned {new!r}; it should return the next dualgap.algorithms.State."
     return (
-        f"{who} went from t = {s.t} and {s.passes:g} passes to t = {new.t} and {new.passes:g} "
+        f"{step_of} went from t = {s.t} and {s.passes:g} passes to t = {new.t} and {new.passes:g} "
         "passes. A step counts itself and the passes that it takes, by which limits end a run."
     )
 

@@ -54,7 +54,7 @@ def solve_problem(
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
     wanted = as_preconditioner(precondition)
     given.check_random_state(random_state)
-    n_threads = given.check_manners(n_threads, callback, verbose)
+    n_threads = given.check_run_options(n_threads, callback, verbose)
     given.check_earlier(problem, earlier)
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(

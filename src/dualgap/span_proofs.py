@@ -41,7 +41,8 @@ GOOD = 0.5
 DENSE = 0.1
 """Sparse data with more entries than this share are multiplied as dense blocks."""
 SHIFTS = (0.4, 0.1, 0.02)
-"""Of the least eigenvalue as far as it is known: those that are tried as s."""
+"""These shares of the estimated least eigenvalue are tried one after the other as the shift s; a
+smaller one leaves more room for rounding, and gives a weaker bound."""
 
 
 def length_up(v: Array) -> float:

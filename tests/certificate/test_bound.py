@@ -34,6 +34,7 @@ def pairs(best: Reference, seed: int) -> list[tuple[np.ndarray, float, np.ndarra
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_gap_bounds_the_suboptimality_everywhere(loss: str, penalty: str) -> None:

@@ -178,7 +178,7 @@ def test_the_gap_bounds_the_exact_suboptimality(apart: float) -> None:
     """z = A x is known to eps |A||x| only, whichever way the gap was found."""
     for seed in range(12):
         A, b = nearly_equal_columns(apart, seed)
-        x = np.linalg.lstsq(A, b)[0]
+        x = np.linalg.lstsq(A, b, rcond=None)[0]
         residuals = [
             sum(Fraction(a) * Fraction(v) for a, v in zip(row, x, strict=True)) - Fraction(t)
             for row, t in zip(A, b, strict=True)

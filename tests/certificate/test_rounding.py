@@ -122,7 +122,7 @@ def attacks() -> Iterator[tuple[Exact, np.ndarray, float, np.ndarray | None]]:
         A = rng.standard_normal((12, 2))
         b = 1e8 * rng.standard_normal(12)
         F = np.column_stack((A, np.ones(12)))
-        b -= F @ np.linalg.lstsq(F, b)[0]  # so that predictions are small
+        b -= F @ np.linalg.lstsq(F, b, rcond=None)[0]  # so that predictions are small
         large = Exact(A, b, 1e6 if intercept else 0.0, intercept)
         best = np.array([float(t) for t in large.x] + [0.0])
         z = [sum(p * v for p, v in zip(row, large.x, strict=True)) for row in large.rows]

@@ -86,6 +86,7 @@ def is_separable(B: np.ndarray) -> bool:
     return -found.fun > 1e-6
 
 
+@pytest.mark.slow
 @settings(STABLE, max_examples=250)
 @given(
     st.integers(0, 2**32 - 1),

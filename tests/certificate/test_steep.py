@@ -60,6 +60,7 @@ def pairs(best: Reference, seed: int) -> list[tuple[np.ndarray, float, np.ndarra
     ]
 
 
+@pytest.mark.slow
 @each_penalty
 @each_loss
 def test_the_gap_bounds_the_suboptimality_everywhere(loss: str, penalty: str) -> None:

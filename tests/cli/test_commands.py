@@ -395,7 +395,7 @@ def test_predicting_other_columns(data, model, tmp_path):
     assert "has 2 columns of data; the model takes 10" in done.stderr
 
 
-# ---- manners ----
+# ---- refusals, interruptions, pipes ----
 
 
 def test_an_interrupted_fit_ends_with_what_there_is(data, tmp_path, monkeypatch):
@@ -443,6 +443,7 @@ def test_a_broken_pipe_is_quiet(data, model, tmp_path):
     assert complaints == b""
 
 
+@pytest.mark.slow
 def test_no_colours_into_a_pipe(data):
     environment = {
         k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "TTY_COMPATIBLE")

@@ -90,7 +90,7 @@ class Paper:
         self.mu = np.linalg.norm(A, -2)
         self.best = None
         if loss == "squared" and penalty == "none":
-            x = np.linalg.lstsq(A, b)[0]
+            x = np.linalg.lstsq(A, b, rcond=None)[0]
             self.best = float(np.mean((A @ x - b) ** 2) / 2)
 
     def Ax(self, x):

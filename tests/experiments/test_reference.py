@@ -22,7 +22,7 @@ def test_ridge_equals_least_squares_on_the_stacked_system(strength):
     # |Ax - b|^2/(2n) + (l2/2)|x|^2 is |[A/sqrt(n); sqrt(l2) I]x - [b/sqrt(n); 0]|^2/2: by SVD
     stacked = np.vstack((A / np.sqrt(len(b)), np.sqrt(l2) * np.eye(40)))
     right = np.concatenate((b / np.sqrt(len(b)), np.zeros(40)))
-    x = np.linalg.lstsq(stacked, right)[0]
+    x = np.linalg.lstsq(stacked, right, rcond=None)[0]
     exact = 0.5 * float(np.sum((stacked @ x - right) ** 2))
     assert found.optimum == pytest.approx(exact, rel=1e-13)
     assert found.relative_bound <= 1e-13

@@ -46,6 +46,7 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_the_page_holds_all_pictures_and_asks_for_nothing_else(report):
     html = report.html.read_text("utf-8")
     assert len(re.findall(r'<img alt="[a-z0-9]+" src="data:image/png;base64,', html)) == 5
@@ -57,6 +58,7 @@ def test_the_page_holds_all_pictures_and_asks_for_nothing_else(report):
         assert b"<svg" in (report.out / f"{name}.svg").read_bytes()[:1000]
 
 
+@pytest.mark.slow
 def test_absent_data_are_named_and_left_out(report):
     assert report.absent == ["cpuact", "rcv1_sub"]
     assert "Left out:</strong> cpuact, rcv1_sub" in report.html.read_text("utf-8")
@@ -64,6 +66,7 @@ def test_absent_data_are_named_and_left_out(report):
     assert "left out: cpuact" in str(report)
 
 
+@pytest.mark.slow
 def test_every_claim_has_a_verdict_in_every_setting(report):
     assert [c.letter for c in report.claims] == [x for x in "abcdef" for _ in range(3)]
     assert all(c.verdict != "not run" for c in report.claims)
@@ -72,6 +75,7 @@ def test_every_claim_has_a_verdict_in_every_setting(report):
     assert sum(r["true"] == "True" for r in counted) == sum(c.counts[0] for c in report.claims)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "kind", "data", "contender", "seed", "strength"),
     [
@@ -119,6 +123,7 @@ def test_values_in_a_csv_are_those_that_certify_finds(
         assert certificate.dual - 1e-12 * start <= best <= certificate.primal + 1e-12 * start
 
 
+@pytest.mark.slow
 def test_passes_are_counted_by_iterations(report):
     for panel, curves in report.drawn:
         for (contender, _), curve in curves.items():
@@ -131,6 +136,7 @@ def curve_files(out: Path) -> dict[str, bytes]:
     return {p.name: p.read_bytes() for p in sorted((out / "curves").glob("*.csv"))}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_the_same_files(report, tmp_path, monkeypatch):
     done = []
 
@@ -160,6 +166,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_files(report, tmp_path, monkeyp
         assert (tmp_path / name).read_bytes() == (report.out / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_workers_change_nothing(report, tmp_path):
     panel = next(p for p, _ in report.drawn if p.figure == 3)
     tasks = [
@@ -177,6 +184,7 @@ def test_workers_change_nothing(report, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_key_depends_on_what_is_run_and_not_on_where_the_file_lies(report):
     panel = next(p for p, _ in report.drawn if p.figure == 2)
     task = runs.RunTask(panel.data, 1.0, who.SAGA, "default", 0, 5, 0.0,

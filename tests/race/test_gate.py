@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+
+import pytest
 
 from benchmarks import gate, gate_cases
 
@@ -112,6 +115,87 @@ def test_a_case_that_cannot_be_run_is_null(capsys):
     assert best["a"] is None
     assert best["b"] is not None
     assert "a: TypeError: no such argument" in capsys.readouterr().err
+
+
+def gate_command(monkeypatch, tmp_path, *arguments, changed="", **seconds):
+    """Run the command with a fake machine and a fake git; what git was asked is returned."""
+    asked = []
+
+    def git(*words: str) -> str:
+        asked.append(words)
+        if words[0] == "status":
+            return changed
+        return {"HEAD": "a" * 40}.get(words[-1], "b" * 40) if words[0] == "rev-parse" else ""
+
+    def machine(tree: Path, *_: object, **__: object) -> dict[str, float]:
+        return seconds["head" if tree == gate.ROOT else "base"]
+
+    monkeypatch.setattr(gate, "git", git)
+    monkeypatch.setattr(gate, "run_in", machine)
+    monkeypatch.setattr(gate, "HISTORY", tmp_path / "history")
+    monkeypatch.setattr(sys, "argv", ["gate", "v0", *arguments])
+    gate.main()
+    return asked
+
+
+def test_a_recorded_table_is_the_printed_one(monkeypatch, tmp_path, capsys):
+    """Equivalence: the file of the release holds the lines that were printed, and what it needs."""
+    same = {"m": 1.0, "n": 2.0}
+    gate_command(monkeypatch, tmp_path, "--record", base=same, head=same)
+    (file,) = (tmp_path / "history").iterdir()
+    assert file.name == f"{gate.release()}.md"
+    text = file.read_text()
+    printed = [line for line in capsys.readouterr().out.splitlines() if "recorded in" not in line]
+    shown = text[text.index("```text\n") :].splitlines()[1:-1]
+    assert printed[1:] == shown
+    assert printed[0] in text  # the name of base and its commit
+    assert "commit " + "a" * 12 + "." in text
+    for library in ("numpy", "scipy", "numba"):
+        assert f"{library} {version(library)}" in text
+
+
+def test_without_the_option_nothing_is_recorded(monkeypatch, tmp_path):
+    gate_command(monkeypatch, tmp_path, base={"m": 1.0}, head={"m": 1.0})
+    assert not (tmp_path / "history").exists()
+
+
+def test_a_slower_case_is_recorded_too(monkeypatch, tmp_path):
+    """A table that could only be good would be no record."""
+    with pytest.raises(SystemExit, match="slower: m"):
+        gate_command(monkeypatch, tmp_path, "--record", base={"m": 1.0}, head={"m": 2.0})
+    (file,) = (tmp_path / "history").iterdir()
+    assert "beyond 1.15" in file.read_text()
+
+
+def test_nothing_is_recorded_of_a_tree_that_no_commit_holds(monkeypatch, tmp_path):
+    """Law: what a table says was measured can be checked out again."""
+    with pytest.raises(SystemExit, match="commit these changes first"):
+        gate_command(monkeypatch, tmp_path, "--record", changed=" M src/a.py", base={}, head={})
+    assert not (tmp_path / "history").exists()
+
+
+def test_fits_are_recorded_in_a_file_of_their_own(monkeypatch, tmp_path):
+    monkeypatch.setattr(gate, "data_folder", lambda: tmp_path)
+    same = {"gas, no penalty": 1.0}
+    gate_command(monkeypatch, tmp_path, "--fits", "--record", base=same, head=same)
+    assert [f.name for f in (tmp_path / "history").iterdir()] == [f"{gate.release()}-fits.md"]
+
+
+def test_one_real_case_from_the_processes_to_the_file(monkeypatch, tmp_path):
+    """Equivalence: this tree over itself, measured once in processes, is in the file."""
+    cases = tmp_path / "cases.py"
+    cases.write_text(
+        "from benchmarks.gate_cases import main\n"
+        "main((lambda: {'a sum': lambda: sum(range(1000))},))\n"
+    )
+    monkeypatch.setattr(gate, "ROUNDS", 1)
+    monkeypatch.setattr(gate, "MORE_ROUNDS", 0)
+    best = gate.compare(ROOT, ROOT, tmp_path / "caches", 1.15, cases)
+    assert best.keys() == {"a sum"}
+    assert all(map(math.isfinite, best["a sum"]))
+    lines = gate.table(best, 1.15)
+    file = gate.record(tmp_path, "9.9", "head over v0", "c" * 40, lines)
+    assert lines[1] in file.read_text().splitlines()
 
 
 def test_an_unknown_base_is_refused():

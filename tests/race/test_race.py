@@ -170,6 +170,7 @@ def test_store_is_atomic_and_refuses_other_files(tmp_path):
         Store(path)
 
 
+@pytest.mark.slow
 def test_the_command_runs_and_resumes(tmp_path):
     """Equivalence: a second run measures nothing anew, and prints the same table."""
     out = tmp_path / "race.json"

@@ -44,6 +44,7 @@ def in_a_process(cache):
     return [[float(v) for v in line.split()] for line in done.stdout.splitlines()], done.stderr
 
 
+@pytest.mark.slow
 def test_a_first_call_says_so_and_counts_it_as_set_up(tmp_path):
     """Law: kernels <= set-up <= all; without compiling there is no word and no such time."""
     (first, second), said = in_a_process(tmp_path)

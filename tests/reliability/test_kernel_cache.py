@@ -39,6 +39,7 @@ def misses_and_hits(cache):
     return tuple(int(v) for v in out.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     assert misses_and_hits(tmp_path) == (2, 0)
     assert misses_and_hits(tmp_path) == (0, 2)
@@ -101,6 +102,7 @@ def run_mirror(environment):
     return tuple(int(c) for c in counts.split()), path, [line for line in said if line]
 
 
+@pytest.mark.slow
 def test_without_a_folder_kernels_are_kept_in_a_temporary_one(nowhere):
     environment, temporary = nowhere
     counts, path, said = run_mirror(environment)
@@ -197,6 +199,7 @@ def test_a_damaged_file_is_removed(whole, tmp_path, damage, suffix):
     assert not path.exists() and len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_truncated_files_are_compiled_again(whole):
     """numba itself gives up at such a file, with an EOFError or an UnpicklingError."""
     environment, index, data = whole

@@ -33,6 +33,7 @@ def test_import_is_light():
     assert fresh(f"import dualgap; {solve}; {loaded}").strip() == "[]"
 
 
+@pytest.mark.slow
 def test_every_name_resolves_first():
     """Each one in a package that was just imported, so that none relies on another."""
     code = """

@@ -123,7 +123,8 @@ class _Lacks:
 
     def __init__(self, algorithm: Algorithm, problem: Problem) -> None:
         self.algorithm, self.problem = algorithm, problem
-        self.who, self.loss = f"algorithm={algorithm.name!r}", f"loss={problem.loss.name!r}"
+        self.named = f"algorithm={algorithm.name!r}"
+        self.loss = f"loss={problem.loss.name!r}"
 
     def _use(self, *first: str) -> str:
         some = [repr(name) for name in serving(self.problem, first)[:3]]
@@ -135,7 +136,7 @@ class _Lacks:
         serve = ", ".join(map(repr, serving(self.problem)))
         wanted = WANTED[self.algorithm.requires.regularizer]
         return (
-            f"{self.who} needs {wanted}, and regularizer={self.problem.given!r} is not of that "
+            f"{self.named} needs {wanted}, and regularizer={self.problem.given!r} is not of that "
             f"form; it is served by {serve or 'no algorithm with this loss'}."
         )
 
@@ -143,8 +144,8 @@ class _Lacks:
         use = self._use("newton", "working-set", "prox-newton")
         how = ", which search along a line" if serving(self.problem) else ""
         return (
-            f"{self.who} takes steps that rest on a bound on phi'', and {self.loss} has none (its "
-            f"gamma is None); {use}{how}."
+            f"{self.named} takes steps that rest on a bound on phi'', and {self.loss} has none "
+            f"(its gamma is None); {use}{how}."
         )
 
     def dual_prox(self) -> str:
@@ -152,32 +153,32 @@ class _Lacks:
         use = self._use("adf-bpd", "newton", "working-set", "prox-newton") + "."
         if instead in serving(self.problem):
             use = f"use algorithm={instead!r}, which needs only the gradient of the loss."
-        return f"{self.who} needs the dual prox, which {self.loss} does not have; {use}"
+        return f"{self.named} needs the dual prox, which {self.loss} does not have; {use}"
 
     def scalar_loss(self) -> str:
         use = self._use("adf-spdc", "adf-bpd", "newton", "prox-newton")
-        return f"{self.who} has no kernel for {self.loss}; {use}."
+        return f"{self.named} has no kernel for {self.loss}; {use}."
 
     def compiled_loss(self) -> str:
         use = self._use("adf-bpd", "newton", "working-set", "prox-newton")
-        return f"{self.who} runs compiled kernels, which do not know {self.loss}; {use}."
+        return f"{self.named} runs compiled kernels, which do not know {self.loss}; {use}."
 
     def rows(self) -> str:
         design = type(self.problem.base).__name__
         use = self._use("adf-bpd", "newton", "working-set", "prox-newton")
         return (
-            f"{self.who} visits one row after the other, and the design {design} has no rows(); "
+            f"{self.named} visits one row after the other, and the design {design} has no rows(); "
             f"{use}."
         )
 
     def no_l1(self) -> str:
         use = self._use("working-set", "prox-newton", "ada-bpd", "adf-bpd")
-        return f"{self.who} needs a smooth regulariser, but {l1_part(self.problem)}; {use}."
+        return f"{self.named} needs a smooth regulariser, but {l1_part(self.problem)}; {use}."
 
     def l2_everywhere(self) -> str:
         use = self._use("adf-spdc", "newton", "adf-bpd", "working-set")
         return (
-            f"{self.who} needs l2 > 0 on every coordinate, which {self.problem!r} does not have; "
+            f"{self.named} needs l2 > 0 on every coordinate, which {self.problem!r} does not have; "
             f"{use}."
         )
 

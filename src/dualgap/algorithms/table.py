@@ -19,7 +19,7 @@ REGULARIZERS = {
     "bounds": "elastic net, with or without bounds",
     "strengths": "elastic net",
 }
-"""Which regularisers are served, by `Needs.regularizer`."""
+"""The words of the table for each value of `Needs.regularizer`: which regularisers are served."""
 HEADER = """\
 # What each algorithm needs
 

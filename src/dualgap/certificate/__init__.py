@@ -1,7 +1,8 @@
 """Certificates: a float estimate of the gap, which steers runs, and the proof at their end.
 
-`value` is what users see, `proof` the theorem (with `rows` and `feasibility`), `certifying` the
-order of work, `estimate` the float gap.
+`value` is what users see, `proof` the theorem (with `rows`, `feasibility` and, for squared loss,
+`quadratic`), `boxed` a bound inside a box where the theorem does not apply, `certifying` the order
+of work, `estimate` the float gap.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ SMALLEST = 1e-14
 LEAST_SHARE = 1e-290
 """Shares w_i/W below this may have lost digits."""
 FEW_ENTRIES = 20_000
-"""Of larger data only gaps above CLEAR are asked: twice the digits cost much more than the rest."""
+"""On data with more entries than this only gaps above CLEAR are computed anew with twice the
+digits, because these cost much more there than all the rest of a certificate."""
 CLOUDED = 1.02
 """Products get twice the digits where the proved gap is this times the float one or more."""
 

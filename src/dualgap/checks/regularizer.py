@@ -170,12 +170,12 @@ class _Laws:
             return
         for value in self.points:
             alone = self.g.prox(np.append(value, self.full(0.7)[1:]), 0.5)[0]
-            beside = self.g.prox(np.append(value, self.full(-2.0)[1:]), 0.5)[0]
-            if abs(alone - beside) > TOLERANCE * (1.0 + abs(alone)):
+            with_others = self.g.prox(np.append(value, self.full(-2.0)[1:]), 0.5)[0]
+            if abs(alone - with_others) > TOLERANCE * (1.0 + abs(alone)):
                 self.fail(
                     "separable",
-                    f"prox at v_0 = {value:g} is {alone:g} beside v_1 = 0.7 and {beside:g} beside "
-                    "v_1 = -2; a coordinate should not know of the others.",
+                    f"prox at v_0 = {value:g} is {alone:g} beside v_1 = 0.7 and {with_others:g} "
+                    "beside v_1 = -2; a coordinate should not know of the others.",
                 )
         a, b = (np.array(self.g.nearest(self.full(v))) for v in (0.9, -0.4))
         first, second = a.copy(), b.copy()

@@ -16,7 +16,7 @@ from dualgap._files import check_writable, replacing
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS
 from dualgap.cli.columns import Reading, load_for
-from dualgap.cli.manners import (
+from dualgap.cli.common import (
     CONVERGED,
     NOT_CONVERGED,
     certificate_fields,

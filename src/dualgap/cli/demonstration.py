@@ -14,7 +14,7 @@ import numpy as np
 import dualgap
 from dualgap._files import check_writable, replacing
 from dualgap._types import Array
-from dualgap.cli.manners import to_json
+from dualgap.cli.common import to_json
 
 TOL = 1e-6
 ROUNDS = 3

@@ -15,7 +15,7 @@ import dualgap
 from dualgap import _validation as check
 from dualgap._files import replacing
 from dualgap._types import Array
-from dualgap.cli.manners import to_json
+from dualgap.cli.common import to_json
 from dualgap.datasets import Dataset
 from dualgap.designs import as_design
 from dualgap.losses import LOSSES, Loss, Multinomial

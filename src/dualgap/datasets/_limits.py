@@ -10,13 +10,15 @@ from dualgap import _validation as check
 from dualgap.datasets._errors import DataError
 
 ALWAYS = 1 << 26
-"""Bytes that any compressed file may hold."""
+"""Every compressed file may hold this many bytes (64 MiB), however small it is."""
 EXPANSION = 100
-"""Times its own size that a larger one may hold; text and numbers come to twenty or so."""
+"""A compressed file that holds more bytes than ALWAYS may hold this many times its own size; text
+and numbers come to about twenty times."""
 COLUMNS = 1_000_000
-"""Columns that any svmlight file may have."""
+"""Every svmlight file may have this many columns, however few entries it has."""
 COLUMNS_PER_ENTRY = 10
-"""Times the number of its entries that a larger one may have: nine in ten would be empty."""
+"""A file with more columns than COLUMNS may have this many columns for each of its entries; with
+more of them, at least nine columns in ten would be empty."""
 
 
 def checked_bytes(max_bytes: int | None) -> int | None:

@@ -22,7 +22,7 @@ GROWTH = 1.25
 POSTPONED = 1024
 LARGEST_INT32 = 2**31 - 1
 LARGEST_INDEX = 2**62
-"""Beyond any column."""
+"""Column numbers above this, which no real data have, are refused."""
 
 
 def load_svmlight(

@@ -22,7 +22,8 @@ from dualgap.designs.dense import DenseDesign
 from dualgap.designs.sparse import SparseDesign
 
 SMALLEST, LARGEST = 1e-100, 1e50
-"""Of a column, beyond which it gets another unit: H has squares, bounds on it the fourth power."""
+"""A column whose largest magnitude is not between these two gets another unit, because the Hessian
+holds squares of entries, and bounds on it their fourth powers."""
 SMALL_SQUARE, LARGE_SQUARE = SMALLEST**2, LARGEST**2
 NOWHERE = np.empty(0, dtype=np.intp)
 SPREAD = 1e-3

@@ -26,9 +26,10 @@ PIECE_NONZEROS = 1 << 17
 WORTH_A_KERNEL = 1 << 16
 """Nonzeros from which loading a compiled kernel pays."""
 SWEEPS_TO_SORT = 5
-"""Sweeps after which columns are sorted by frequency, which takes as long as three."""
+"""After so many sweeps columns are sorted by frequency, which takes as long as three sweeps."""
 PRODUCTS_TO_SORT = 30
-"""The same for products, which gain less by it."""
+"""After so many products columns are sorted by frequency; a product gains less by it than a
+sweep."""
 FREQUENT = 2048
 """Columns whose entries of two vectors stay in a core's first cache."""
 

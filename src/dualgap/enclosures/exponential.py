@@ -29,9 +29,11 @@ NARROW = 2.0**-50
 """8 u: what a logarithm may be off, relative to it."""
 HALF_ROOT = 0.70710678
 FEW_TERMS = 12
-"""Of the series of artanh for |s| < 0.1716: what is left out is below 2^-65 of it."""
+"""So many terms of the series of artanh are summed for |s| < 0.1716: what is left out is below
+2^-65 of the sum."""
 MANY_TERMS = 17
-"""The same for |s| <= 1/3, up to rounding: below 2^-61."""
+"""So many terms are summed for |s| <= 1/3, up to rounding: what is left out is below 2^-61 of the
+sum."""
 TAYLOR = (
     1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880,
     1 / 3628800, 1 / 39916800, 1 / 479001600, 1 / 6227020800, 1 / 87178291200,

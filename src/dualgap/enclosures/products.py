@@ -32,9 +32,10 @@ __all__ = ["Swept", "swept"]
 SMALL = 200_000
 """Up to so many entries numpy is used: a kernel would have to be loaded first."""
 SMALL_SHARP = 30_000
-"""The same where numpy would sum with twice the digits, which takes some dozens of operations."""
+"""Up to so many entries numpy sums with twice the digits, which takes it dozens of operations
+each."""
 SMALL_SPARSE = 1 << 16
-"""The same for the entries of sparse data, of which numpy would make copies."""
+"""Up to so many entries of sparse data numpy is used, which makes copies of them."""
 DENSE = 0.1
 """Small sparse data with more entries than this share are multiplied as dense ones."""
 BLOCK_ENTRIES = 1 << 16

@@ -35,9 +35,9 @@ from dualgap.enclosures.pieces import difference
 NEAR = 1e-3
 """Intervals that hold m and reach no further than this (relatively) count as symmetric."""
 SMALL_SQUARE = 2.0**-10
-"""s^2 up to which `NEAR_TERMS` of the series are enough,"""
+"""For s^2 up to this, NEAR_TERMS terms of the series are enough."""
 NEAR_TERMS = 5
-"""as what is left out is |s|^11/13 or so, below 2^-58."""
+"""So many terms are summed for small s: what is left out is about |s|^11/13, below 2^-58."""
 SMALL = 1e-290
 """Quotients below this may have lost digits: their logarithm is found in another way, too."""
 

@@ -25,10 +25,12 @@ from dualgap.state import State
 from dualgap.status import Status
 
 SMALLEST_TOL = 1e-15
-"""Below this an inner solve would only meet rounding."""
+"""No inner solve is asked for a smaller relative gap than this, where it would only meet
+rounding."""
 
 FURTHER = 20.0
-"""Times the step to the best scale: as far as a line is followed."""
+"""A line that meets its goal more than this many times as far away as the scale that is best for
+the present coefficients is not followed."""
 
 FINAL = (Status.STATIONARY, Status.DIVERGED)
 """Ends of an inner solve that another one would not change."""
@@ -40,12 +42,12 @@ class Place:
 
     scale: float
     tol: float
-    """Of the inner solve."""
+    """The relative gap that the inner solve is asked for."""
     x: Array | None = None
     """Where the next inner solve starts, the intercept last; with the dual point over the scale."""
     dual: Array | None = None
     state: State | None = None
-    """Of an inner solve that a limit cut short."""
+    """The state of an inner solve that a limit cut short, else None."""
     last: tuple[float, float] | None = None
     """The scale before, and the best one for its coefficients."""
 

@@ -15,9 +15,10 @@ from dualgap.designs.moved import moved
 from dualgap.estimators._base import Solution
 
 LARGEST_SIDE = 1000
-"""Of a matrix whose eigenvectors are computed."""
+"""No matrix with a larger side than this has its eigenvectors computed, which cost the cube of the
+side."""
 ROUNDING = 1e-13
-"""A relative gap that may come from rounding."""
+"""A relative gap up to this may come from rounding alone."""
 
 
 def least_norm(solution: Solution) -> Solution:

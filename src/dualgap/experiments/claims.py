@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from dualgap.experiments import contenders as who
+from dualgap.experiments import contenders
 from dualgap.experiments.contenders import DEFAULT, THEOREM, Contender
 from dualgap.experiments.curves import Curve
 from dualgap.experiments.problems import STRENGTHS
@@ -47,9 +47,9 @@ class Setting:
         (2015), our default, not Theorem 2's.
         """
         if self.curvature:
-            contender = who.OURS_FOR.get(contender, contender)
+            contender = contenders.OURS_FOR.get(contender, contender)
         steps = self.steps if self.steps in contender.step_sizes else DEFAULT
-        return contender, DEFAULT if contender is who.SPDC else steps
+        return contender, DEFAULT if contender is contenders.SPDC else steps
 
 
 PAPER = Setting("as in the paper: theorem steps, robust rule", THEOREM, False)
@@ -192,24 +192,24 @@ class Bench:
                 yield from self.compare(kind, data, strength, first, second)
 
 
-PLAIN = (who.SVRG, who.SAGA)
-NOT_ADAPTIVE = (who.KATYUSHA, who.SPDC, who.DF_SPDC)
-ADAPTIVE = (who.ADA_SPDC, who.ADF_SPDC)
+PLAIN = (contenders.SVRG, contenders.SAGA)
+NOT_ADAPTIVE = (contenders.KATYUSHA, contenders.SPDC, contenders.DF_SPDC)
+ADAPTIVE = (contenders.ADA_SPDC, contenders.ADF_SPDC)
 EVERYONE = (*PLAIN, *NOT_ADAPTIVE, *ADAPTIVE)
 
 
 def claim_a(bench: Bench) -> Iterator[Comparison]:
     """Primal AG and BPD with the same lambda behave alike (Figure 1)."""
     for s in STRENGTHS:
-        yield from bench.compare("alike", "synthetic1", s, who.AG, who.BPD)
+        yield from bench.compare("alike", "synthetic1", s, contenders.AG, contenders.BPD)
 
 
 def claim_b(bench: Bench) -> Iterator[Comparison]:
     """Opt-BPD is fastest, Ada-BPD lies between it and BPD (Figure 1)."""
     for s in STRENGTHS:
-        others = (who.AG, who.BPD, who.ADA_BPD)
-        yield from bench.each("unbeaten", "synthetic1", s, (who.OPT_BPD,), others)
-        yield from bench.compare("unbeaten", "synthetic1", s, who.ADA_BPD, who.BPD)
+        others = (contenders.AG, contenders.BPD, contenders.ADA_BPD)
+        yield from bench.each("unbeaten", "synthetic1", s, (contenders.OPT_BPD,), others)
+        yield from bench.compare("unbeaten", "synthetic1", s, contenders.ADA_BPD, contenders.BPD)
 
 
 def claim_c(bench: Bench) -> Iterator[Comparison]:
@@ -229,7 +229,7 @@ def claim_e(bench: Bench) -> Iterator[Comparison]:
     yield from bench.each("beats", "synthetic1", 1e-4, PLAIN, NOT_ADAPTIVE)
     # Ada-SPDC, the same method with the dual prox, is not a line of the paper's figure.
     others = (*PLAIN, *NOT_ADAPTIVE)
-    yield from bench.each("beats", "synthetic1", 1e-4, (who.ADF_SPDC,), others)
+    yield from bench.each("beats", "synthetic1", 1e-4, (contenders.ADF_SPDC,), others)
 
 
 def claim_f(bench: Bench) -> Iterator[Comparison]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.experiments import contenders as who
+from dualgap.experiments import contenders
 from dualgap.experiments.contenders import THEOREM, Contender
 from dualgap.experiments.curves import Curve
 from dualgap.experiments.plan import Panel
@@ -33,21 +33,21 @@ class Style:
 
 
 STYLES = {
-    who.AG: Style(BLUE, "o"),
-    who.BPD: Style(GREEN, "v"),
-    who.OPT_BPD: Style(BLACK, "D"),
-    who.ADA_BPD: Style(ORANGE, "s"),
-    who.ADA_BPD_CURVATURE: Style(VERMILION, "*", True),
-    who.SVRG: Style(SKY, "o"),
-    who.SAGA: Style(BLUE, "X"),
-    who.KATYUSHA: Style(ORANGE, "^"),
-    who.SPDC: Style(GREEN, "v"),
-    who.DF_SPDC: Style(BLACK, "D"),
-    who.ADA_SPDC: Style(PURPLE, "s"),
-    who.ADA_SPDC_CURVATURE: Style(PURPLE, "P", True),
-    who.ADF_SPDC: Style(VERMILION, "p"),
-    who.ADF_SPDC_CURVATURE: Style(VERMILION, "*", True),
-    who.OPT_DF_SPDC: Style(GREY, "d"),
+    contenders.AG: Style(BLUE, "o"),
+    contenders.BPD: Style(GREEN, "v"),
+    contenders.OPT_BPD: Style(BLACK, "D"),
+    contenders.ADA_BPD: Style(ORANGE, "s"),
+    contenders.ADA_BPD_CURVATURE: Style(VERMILION, "*", True),
+    contenders.SVRG: Style(SKY, "o"),
+    contenders.SAGA: Style(BLUE, "X"),
+    contenders.KATYUSHA: Style(ORANGE, "^"),
+    contenders.SPDC: Style(GREEN, "v"),
+    contenders.DF_SPDC: Style(BLACK, "D"),
+    contenders.ADA_SPDC: Style(PURPLE, "s"),
+    contenders.ADA_SPDC_CURVATURE: Style(PURPLE, "P", True),
+    contenders.ADF_SPDC: Style(VERMILION, "p"),
+    contenders.ADF_SPDC_CURVATURE: Style(VERMILION, "*", True),
+    contenders.OPT_DF_SPDC: Style(GREY, "d"),
 }
 RC = {"font.size": 9, "axes.titlesize": 10, "svg.hashsalt": "dualgap", "svg.fonttype": "path"}
 BOTTOM = 1e-10
@@ -125,7 +125,9 @@ def _draw_panel(axis: Any, panel: Panel, curves: dict[tuple[Contender, str], Cur
             )
     for level in (1e-3, 1e-6, 1e-9):
         axis.axhline(level, color="0.8", linewidth=0.7, zorder=0)
-    kind = {4: ", batch" if panel.lines == who.BATCH else ", randomised"}.get(panel.figure, "")
+    kind = {4: ", batch" if panel.lines == contenders.BATCH else ", randomised"}.get(
+        panel.figure, ""
+    )
     axis.set_title(panel.title + kind)
     axis.set_xlabel("Number of passes")
     highest = max(float(c.median[np.isfinite(c.median)].max()) for c in curves.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dualgap.experiments import contenders as who
+from dualgap.experiments import contenders
 from dualgap.experiments.contenders import Contender
 from dualgap.experiments.problems import STRENGTHS, DataSet, data_home, real_set
 
@@ -83,19 +83,19 @@ def panels(plan: Plan, data_folder: Path | None) -> tuple[list[Panel], list[str]
     rcv1 = real_set("rcv1_sub", plan.rcv1_sub, home)
     absent = [name for name, found in (("cpuact", cpuact), ("rcv1_sub", rcv1)) if found is None]
     out = [
-        Panel(1, one, s, who.BATCH, (), limit)
+        Panel(1, one, s, contenders.BATCH, (), limit)
         for s, limit in zip(STRENGTHS, plan.batch_passes, strict=False)
     ]
     for figure, data in ((2, one), (2, cpuact), (3, two), (3, rcv1)):
         if data is None:
             continue
-        oracles = (who.OPT_SPDC, who.OPT_DF_SPDC) if figure == 2 else ()
+        oracles = (contenders.OPT_SPDC, contenders.OPT_DF_SPDC) if figure == 2 else ()
         for s, limit in zip(STRENGTHS, plan.random_passes, strict=False):
-            out.append(Panel(figure, data, s, who.RANDOMISED, oracles, limit))
+            out.append(Panel(figure, data, s, contenders.RANDOMISED, oracles, limit))
     # Beyond the paper: no regulariser at all.
-    out.append(Panel(4, one, 0.0, who.BATCH, (), plan.batch_passes[3]))
+    out.append(Panel(4, one, 0.0, contenders.BATCH, (), plan.batch_passes[3]))
     for data in (one, cpuact):
         if data is not None:
-            lines = (*who.RANDOMISED, who.OPT_DF_SPDC)
-            out.append(Panel(4, data, 0.0, lines, (who.OPT_SPDC,), plan.random_passes[3]))
+            lines = (*contenders.RANDOMISED, contenders.OPT_DF_SPDC)
+            out.append(Panel(4, data, 0.0, lines, (contenders.OPT_SPDC,), plan.random_passes[3]))
     return out, absent

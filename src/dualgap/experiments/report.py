@@ -10,7 +10,7 @@ from typing import Any
 import joblib
 
 from dualgap import _validation as check
-from dualgap.experiments import contenders as who
+from dualgap.experiments import contenders
 from dualgap.experiments.bars import progress_bars
 from dualgap.experiments.claims import SETTINGS, Claim, judge_all
 from dualgap.experiments.contenders import DEFAULT, Contender
@@ -209,7 +209,7 @@ def _seeds(
     references: dict[tuple[DataSet, float], Reference],
 ) -> list[RunTask]:
     """The runs of one line; a batch algorithm has but one."""
-    mu = constants[p.data]["mu"] if c.algorithm in who.ORACLES else 0.0
+    mu = constants[p.data]["mu"] if c.algorithm in contenders.ORACLES else 0.0
     reference = references[p.data, p.strength]
     return [
         RunTask(p.data, p.strength, c, steps, seed, p.limit, mu, reference)

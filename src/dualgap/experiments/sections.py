@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from dualgap.experiments import contenders as who
+from dualgap.experiments import contenders
 from dualgap.experiments.claims import LEVEL
 from dualgap.experiments.contenders import DEFAULT
 from dualgap.experiments.curves import TARGETS, Curve
@@ -20,8 +20,16 @@ if TYPE_CHECKING:
 def oracle_table(report: Report) -> str:
     """Passes of the adaptive methods against those of the method that is given mu."""
     groups = (
-        ("batch", who.OPT_BPD, (who.BPD, who.ADA_BPD, who.ADA_BPD_CURVATURE)),
-        ("randomised", who.OPT_DF_SPDC, (who.DF_SPDC, who.ADF_SPDC, who.ADF_SPDC_CURVATURE)),
+        (
+            "batch",
+            contenders.OPT_BPD,
+            (contenders.BPD, contenders.ADA_BPD, contenders.ADA_BPD_CURVATURE),
+        ),
+        (
+            "randomised",
+            contenders.OPT_DF_SPDC,
+            (contenders.DF_SPDC, contenders.ADF_SPDC, contenders.ADF_SPDC_CURVATURE),
+        ),
     )
     out = []
     for title, oracle, others in groups:

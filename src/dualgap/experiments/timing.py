@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from dualgap.experiments import contenders as who
-from dualgap.experiments import store
+from dualgap.experiments import contenders, store
 from dualgap.experiments.claims import LEVEL
 from dualgap.experiments.contenders import DEFAULT, Contender
 from dualgap.experiments.curves import Curve, curve, stored
@@ -35,7 +34,10 @@ def timed_tasks(
             continue
         reference = references[p.data, p.strength]
         # Those that the paper shows, and what `solve` runs by itself.
-        batch = (who.AG, who.ADA_BPD_CURVATURE if p.figure == 2 else who.ADF_BPD_CURVATURE)
+        batch = (
+            contenders.AG,
+            contenders.ADA_BPD_CURVATURE if p.figure == 2 else contenders.ADF_BPD_CURVATURE,
+        )
         wanted = [(c, 0, max(plan.batch_passes)) for c in batch]
         for c in p.lines:
             seconds = curves[c, DEFAULT].seconds_to(LEVEL)
@@ -70,7 +72,7 @@ def timings(tasks: list[RunTask], folder: Path) -> Timings:
             c: curve([stored(folder, t) for t in same], same[0].reference, math.inf).seconds_to(
                 LEVEL
             )
-            for c, same in contenders.items()
+            for c, same in tasks_of.items()
         }
-        for where, contenders in groups.items()
+        for where, tasks_of in groups.items()
     }

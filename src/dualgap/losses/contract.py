@@ -1,6 +1,7 @@
 """What a loss is: scalar formulas of one prediction z and its target b.
 
-A loss knows nothing of rows, weights or 1/n. All methods are elementwise over arrays.
+A loss knows nothing of weights or 1/n. All methods are elementwise over arrays; only those of a
+loss of several predictions a row (``is_vector``) know rows: the last axis of z is the classes.
 phi is convex and >= 0, 1/gamma-smooth (gamma may be None) and delta-strongly convex (delta may be
 0).
 """

@@ -75,7 +75,7 @@ def check_options(options: dict[str, Any]) -> tuple[float, float]:
     passes = given.limit("max_passes", options.get("max_passes", np.inf))
     given.check_random_state(options.get("random_state"))
     given.check_algorithm(options.get("algorithm", "auto"))
-    given.check_manners(
+    given.check_run_options(
         options.get("n_threads"), options.get("callback"), options.get("verbose", False)
     )
     return tol, passes

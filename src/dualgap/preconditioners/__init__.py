@@ -31,7 +31,7 @@ __all__ = [
     "Whiten",
     "as_preconditioner",
     "asked",
-    "beside",
+    "automatic_preconditioner",
 ]
 
 _CHEAP_BASIS = 10.0
@@ -51,10 +51,10 @@ def as_preconditioner(precondition: str | Preconditioner) -> Preconditioner | st
     return named() if isinstance(named, type) else named
 
 
-def beside(
+def automatic_preconditioner(
     algorithm: Algorithm, problem: Problem, units: Units | None, *, named: bool
 ) -> Preconditioner | None:
-    """What ``"auto"`` puts beside an algorithm, after the units that the data ask for.
+    """What ``"auto"`` adds to an algorithm, after the units that the data ask for.
 
     On columns without a penalty Newton may come to need another basis. On few and long dense rows
     it takes several systems, if it was not asked for by name, and each is as small as the rows are

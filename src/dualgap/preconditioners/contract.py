@@ -110,8 +110,8 @@ class Preconditioner(ABC):
         """Whether a run with this preconditioner may be in the variables of that name."""
         return name == self.name
 
-    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
-        """The options that an algorithm asked for by name should have in the new variables."""
+    def adjusted(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+        """An algorithm asked for by name, with the options that suit the new variables."""
         return algorithm
 
     def next_change(

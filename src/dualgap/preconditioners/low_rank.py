@@ -43,11 +43,11 @@ from dualgap.problem import Problem
 from dualgap.regularizers import ElasticNet
 
 RANK = 50
-"""Directions that are taken away."""
+"""So many strong directions are taken away by default."""
 OVERSAMPLING = 10
-"""Directions of the sketch beyond these; they make the others better."""
+"""The sketch has so many directions more than are taken away, which makes those more accurate."""
 SEED = 20170806
-"""Of the sketch: the same data give the same variables."""
+"""The random sketch always starts from this seed, so that the same data give the same variables."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class LowRank(Preconditioner):
                 "or dualgap.preconditioners.LowRank(rank=...) with a smaller rank."
             )
 
-    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+    def adjusted(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
         """Refuse one that walks rows where these do not fit, before any work."""
         need = 8.0 * problem.n * problem.d
         if isinstance(algorithm, Randomised) and need > self.budget:

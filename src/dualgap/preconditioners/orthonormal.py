@@ -52,13 +52,14 @@ LEAST = 16.0 * EPS
 DEPENDENT = 1e-26
 """What 32 digits leave of a column that depends on those before it."""
 BUDGET = 1 << 30
-"""Bytes (1 GiB) that Q may take;"""
+"""The dense factor Q may take so many bytes (1 GiB)."""
 DOUBLE = 2e7
-"""and multiplications of a factorisation that is made with 32 digits."""
+"""A factorisation of at most so many multiplications is made with 32 digits."""
 SMALL = 1e4
-"""The same of data that cost next to nothing."""
+"""Where a factorisation takes at most so many multiplications, which cost next to nothing, any weak
+pivot counts; on larger data those at rounding are left out."""
 ALIKE = 1e-9
-"""Of P: values that differ by no more are alike."""
+"""Values of P that differ by no more than this share of the smaller one count as equal."""
 
 
 @dataclass(frozen=True, eq=False)

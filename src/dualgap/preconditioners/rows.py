@@ -23,7 +23,8 @@ from dualgap.preconditioners.whiten import EPS, Local, Whitener, Whitening
 from dualgap.problem import Problem
 
 LEAST_PIVOT = 1e-5
-"""Of L, over the largest: rows with less are taken to depend on the others."""
+"""A row whose pivot of L is below this share of the largest is taken to depend on the other
+rows."""
 
 
 @dataclass(frozen=True, eq=False)

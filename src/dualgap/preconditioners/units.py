@@ -36,7 +36,9 @@ LARGEST = float(np.finfo(float).max)
 MOST = 1000
 """The largest exponent of a factor."""
 FAR = 30.0
-"""Times the spread of targets and offset, or 1: an offset that is larger is the intercept's."""
+"""The intercept takes over the middle of the offset where that is more than this many times as
+large as the spread of the offset and as that of the targets (as 1 where these are labels or
+counts)."""
 ALIKE = 0.5
 """What two values that have much in common may differ by."""
 

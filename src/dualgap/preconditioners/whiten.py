@@ -192,7 +192,7 @@ class Whitener(Preconditioner):
         """Whiten with the largest curvature that phi can have; without gamma nobody looks at it."""
         return self.change(problem, np.full(problem.n, 1.0 / (problem.loss.gamma or 1.0)), None)
 
-    def suit(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
+    def adjusted(self, problem: Problem, algorithm: Algorithm) -> Algorithm:
         """A check, and a look at the curvature, after every pass where it may whiten again."""
         if not (self.again and _may_whiten_again(problem, algorithm)):
             return algorithm
