@@ -99,3 +99,15 @@ def test_data_at_the_ends_of_the_range(seed):
         result = dualgap.solve(A, b, algorithm=name, max_passes=50, **options)
         assert result.status is not Status.DIVERGED
         assert np.isfinite(result.x).all() and np.isfinite(result.certificate.primal)
+
+
+def test_a_value_too_large_for_a_float_is_no_nan_in_the_trace():
+    """Bounds so far from 0 that exp(z) overflows wherever x may be: nothing is claimed."""
+    seen = []
+    result = dualgap.solve(
+        np.array([[1e3], [2e3]]), np.zeros(2), loss="poisson",
+        regularizer=dualgap.regularizers.Box(1.0, 2.0), callback=seen.append,
+    )  # fmt: skip
+    assert not result.certificate.certified and result.certificate.reason
+    assert (result.trace.gap == np.inf).all() and (result.trace.dual == -np.inf).all()
+    assert all(snapshot.gap == np.inf for snapshot in seen)
