@@ -23,7 +23,7 @@ from dualgap import limits
 from dualgap._types import Array, Mask, Places
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs.contract import block_rows
-from dualgap.normal_equations import NormalEquations
+from dualgap.linalg.normal_equations import NormalEquations
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 

@@ -78,7 +78,7 @@ def pieces(request, monkeypatch):
     """Also with systems of many steps, no factor and products with no end."""
     if request.param == "in pieces":
         monkeypatch.setattr(newton_system, "CHUNK", 2)
-        monkeypatch.setattr("dualgap.factorised.cost", lambda *_, **__: np.inf)
+        monkeypatch.setattr("dualgap.linalg.hessian_factor.cost", lambda *_, **__: np.inf)
         monkeypatch.setattr(class_blocks, "price", lambda problem: 20.0)
 
 
@@ -117,7 +117,7 @@ def test_a_pickled_state_goes_on_bitwise(name, loss, pieces):
 
 def test_a_system_is_kept_until_it_is_solved(monkeypatch):
     monkeypatch.setattr(newton_system, "CHUNK", 2)
-    monkeypatch.setattr("dualgap.factorised.cost", lambda *_, **__: np.inf)
+    monkeypatch.setattr("dualgap.linalg.hessian_factor.cost", lambda *_, **__: np.inf)
     states = walk("newton", make("newton", "logistic"))[1]
     kept = [state.own.system for state in states]
     assert kept[0] is None

@@ -31,8 +31,8 @@ from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.algorithms.second_order.restricted import GRAM_SIDE
 from dualgap.certificate import Estimate, estimated_pair
 from dualgap.designs.contract import BLAS3_GAIN
-from dualgap.factorised import symmetric_gram
 from dualgap.limits import passes_at_most
+from dualgap.linalg.hessian_factor import symmetric_gram
 from dualgap.paths._shifted import REDUCTION, Shifted
 from dualgap.problem import Problem
 

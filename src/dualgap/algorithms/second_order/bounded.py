@@ -9,7 +9,6 @@ Coordinate descent clips each coordinate; a factorisation of H on what is strict
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg.lapack
 
 from dualgap._arrays import within
 from dualgap._types import Array, Mask
@@ -21,6 +20,7 @@ from dualgap.algorithms.second_order.restricted import (
     column_curvature,
     may_form,
 )
+from dualgap.linalg.cholesky import solved_once
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
 from dualgap.state import State
@@ -120,9 +120,10 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array, low: Array, high:
         M.flat[:: on.size + 1] += l2[on] + RIDGE * M.diagonal()
         here = x[on]
         r = -(g[on] + l1[on] * np.sign(here) + l2[on] * here)
-        _, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
-        if info != 0 or not np.isfinite(step).all():
+        solved = solved_once(M, r)
+        if solved is None:
             return
+        step = solved[1]
         kinked = l1[on] > 0.0
         floor = np.where(kinked & (here > 0.0), np.maximum(low[on], 0.0), low[on])
         roof = np.where(kinked & (here < 0.0), np.minimum(high[on], 0.0), high[on])

@@ -18,8 +18,9 @@ from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order.gram_descent import largest_gain
 from dualgap.designs.columns import PIECE
 from dualgap.designs.contract import BLAS3_GAIN
-from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
 from dualgap.limits import current
+from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.hessian_factor import symmetric_gram
 from dualgap.problem import Problem
 
 LARGEST_SIDE = 1024
@@ -86,7 +87,7 @@ def inverse_on(G: Array, l2: Array, free: Mask) -> Callable[[Array], Array]:
         columns, into = r.reshape(len(r), -1), out.reshape(len(r), -1)
         for k, (at, factor) in enumerate(zip(places, factors, strict=True)):
             if factor is not None:
-                into[at, k] = cholesky_solve(factor, columns[at, k])
+                into[at, k] = factor.solve(columns[at, k])
         return out
 
     return solve

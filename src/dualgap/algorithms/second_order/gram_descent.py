@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg.lapack
 
 from dualgap._arrays import within
 from dualgap._types import Array
 from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.designs.columns import PIECE
 from dualgap.limits import current
+from dualgap.linalg.cholesky import solved_once
 
 ROUNDS = 50
 """Descent and factorisation take turns at most so often."""
@@ -118,9 +118,10 @@ def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:
     M.flat[:: on.size + 1] += l2[on] + RIDGE * M.diagonal()
     here, limits = x[on], l1[on]
     r = -(g[on] + limits * np.sign(here) + l2[on] * here)
-    factor, step, info = scipy.linalg.lapack.dposv(M, r, lower=1)
-    if info != 0 or not np.isfinite(step).all():
+    solved = solved_once(M, r)
+    if solved is None:
         return False
+    factor, step = solved
     new = here + step
     if ((limits > 0) & (here * new <= 0.0) & (step != 0)).any():
         new = here.copy()

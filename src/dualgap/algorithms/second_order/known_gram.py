@@ -24,8 +24,8 @@ from dualgap.algorithms.second_order.restricted import (
     gains,
     working_set,
 )
-from dualgap.factorised import weighted_gram
 from dualgap.limits import current
+from dualgap.linalg.hessian_factor import weighted_gram
 from dualgap.problem import Problem
 
 FIRST = 128

@@ -13,8 +13,8 @@ tol, and no separate effort is made for the dual.
 Squared loss: one system is all there is, and x moves with the conjugate gradients.
 
 The preconditioner is diagonal, until the conjugate gradients have cost as many passes as a
-factorisation would (`factorised.cost`); then H is factorised where the run stands. So the cost is
-at most twice that of the better choice, known only in hindsight. A factor serves later systems
+factorisation would (`hessian_factor.cost`); then H is factorised where the run stands. So the cost
+is at most twice that of the better choice, known only in hindsight. A factor serves later systems
 too, until they have in turn cost as much.
 
 Where phi'' is no guide (far from the solution, at a kink, on rows that are classified with
@@ -51,8 +51,8 @@ from dualgap.algorithms.second_order.curvature import (
 )
 from dualgap.algorithms.second_order.newton_system import System, SystemState, strengths
 from dualgap.algorithms.tasks import bend
-from dualgap.factorised import HessianFactor
 from dualgap.limits import check
+from dualgap.linalg.hessian_factor import HessianFactor
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dualgap import factorised
 from dualgap._arrays import dot
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order.curvature import least_curvature
@@ -23,6 +22,7 @@ from dualgap.algorithms.tasks import curved
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.tasks import product_pair, weigh
 from dualgap.limits import current
+from dualgap.linalg import hessian_factor
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -301,17 +301,17 @@ class System:
         at_once = AT_ONCE * (2.0 if problem.loss.is_quadratic else 1.0)  # for it is the last
         if self.factor is not None and self._is_near():
             at_once = 0.0
-        if price > AT_ONCE and self.may_narrow and factorised.by_columns(problem.design):
+        if price > AT_ONCE and self.may_narrow and hessian_factor.by_columns(problem.design):
             if self.products >= NARROW_AFTER:
                 narrow = problem.constants.narrow
                 price *= NARROW_PRICE if narrow is not None else 1.0
         if self.paid < price and price > at_once and at is None:
             return False
         norms, w = None, self.weights
-        if factorised.by_columns(problem.design) and not problem.constants.is_uneven:
-            count = np.count_nonzero(w >= factorised.LITTLE * w.mean())
+        if hessian_factor.by_columns(problem.design) and not problem.constants.is_uneven:
+            count = np.count_nonzero(w >= hessian_factor.LITTLE * w.mean())
             norms = problem.constants.row_norms_sq if count < problem.n else None
-        self.factor = factorised.HessianFactor(
+        self.factor = hessian_factor.HessianFactor(
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
         self.factorised_at, self.paid = self.count, 0.0
@@ -321,7 +321,7 @@ class System:
 
     def is_followed_by_factor(self, primal: float) -> bool:
         """Whether the next system, from a point with this P, will form its Gram matrix at once."""
-        if self.problem.loss.is_vector or not factorised.by_columns(self.problem.design):
+        if self.problem.loss.is_vector or not hessian_factor.by_columns(self.problem.design):
             return False
         return self._price <= AT_ONCE and not self.gain <= NEAR * primal
 
@@ -335,7 +335,7 @@ class System:
         """The price of a factorisation, in passes."""
         known = self.factor is not None and self.factor.outer is not None
         problem = self.problem
-        return factorised.cost(problem.design, problem.elastic_net.l2, outer_known=known)
+        return hessian_factor.cost(problem.design, problem.elastic_net.l2, outer_known=known)
 
     def _point(self) -> Array | None:
         """The first direction p, or the first after a change of preconditioner; A p if known."""
