@@ -310,7 +310,7 @@ def residuals(problem, monkeypatch):
     def look(self):
         smooth(self)
         mix = np.nan if self.smoothed is None else self.smoothed.left
-        seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.r, mix)])
+        seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.run.r, mix)])
 
     with monkeypatch.context() as patch:
         patch.setattr(newton_system.System, "_smooth", look)

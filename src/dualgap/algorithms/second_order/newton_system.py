@@ -23,6 +23,7 @@ from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.tasks import product_pair, weigh
 from dualgap.limits import current
 from dualgap.linalg import hessian_factor
+from dualgap.linalg.conjugate_gradients import ConjugateGradients
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -93,29 +94,19 @@ class SystemState:
     """The point at which H and g were taken."""
     rows: Mask | None
     """The rows of the data that H is summed over; None means all of them."""
-    d: Array
-    """The answer so far."""
+    run: ConjugateGradients
+    """The conjugate gradients: the answer d so far, what is left of the system, and the way on."""
     Ad: Array
     """The product A d; it stays 0 while H is summed over some of the rows only."""
-    r: Array
-    """What is left of the system, r = -g - H d, as the conjugate gradients carry it along."""
-    p: Array | None
-    """The next direction of the conjugate gradients; None if there was no first one yet."""
-    rho: float
-    """The square of r in the norm of the preconditioner M: r'M^(-1) r."""
     rho0: float
-    """The value of ``rho`` when the system was begun, which ``rho`` is compared with."""
-    gain: float
-    """By how much d lowers the quadratic model of P."""
-    count: int
-    """The number of conjugate gradient steps taken on this system."""
+    """The value of ``run.rho`` when the system was begun, which it is compared with."""
     factorised_at: int | None
-    """The ``count`` at which this H was factorised.
+    """The ``run.count`` at which this H was factorised.
 
     None means that there is no factor, or one of another system's H.
     """
     rho_looked_at: float
-    """The value of ``rho`` when r was last computed from the data; infinity before that.
+    """The value of ``run.rho`` when r was last computed from the data; infinity before that.
 
     Between such times r comes from products with the float32 copy of the data.
     """
@@ -130,12 +121,11 @@ class System:
 
     Attributes
     ----------
-    d, Ad : array
-        The answer so far.
+    run : ConjugateGradients
+        The answer d so far, and what it gains by the quadratic model.
+    Ad : array
     left : array or None
         r = -g - H d; None if nobody has looked.
-    gain : float
-        What d gains, by the quadratic model.
     solved : bool
     passes : float
         What `iterate` has cost.
@@ -147,8 +137,7 @@ class System:
         self.own, self.damping = own, own.damping
         kept = _begun(problem, s) if own.system is None else own.system
         self.base, self.rows = kept.base, kept.rows
-        self.d, self.Ad, self.r, self.p = kept.d, kept.Ad, kept.r, kept.p
-        self.rho, self.rho0, self.gain, self.count = kept.rho, kept.rho0, kept.gain, kept.count
+        self.run, self.Ad, self.rho0 = kept.run, kept.Ad, kept.rho0
         self.factorised_at, self.rho_looked_at = kept.factorised_at, kept.rho_looked_at
         self.intercept_column, self.smoothed = kept.intercept_column, kept.smoothed
         self.factor: Any = own.factor
@@ -167,10 +156,9 @@ class System:
         if self.solved:
             return None
         return SystemState(
-            base=self.base, rows=self.rows, d=self.d, Ad=self.Ad, r=self.r, p=self.p, rho=self.rho,
-            rho0=self.rho0, gain=self.gain, count=self.count, factorised_at=self.factorised_at,
-            rho_looked_at=self.rho_looked_at, intercept_column=self.intercept_column,
-            smoothed=self.smoothed,
+            base=self.base, rows=self.rows, run=self.run, Ad=self.Ad, rho0=self.rho0,
+            factorised_at=self.factorised_at, rho_looked_at=self.rho_looked_at,
+            intercept_column=self.intercept_column, smoothed=self.smoothed,
         )  # fmt: skip
 
     def iterate(self) -> None:
@@ -178,63 +166,51 @@ class System:
         problem = self.problem
         share, product = self._hessian()
         self._consider_factorising()
-        Ap = None
-        if self.p is None:
+        Ap, self.run = None, self.run.copy()  # the state that this began at keeps its own
+        if self.run.p is None:
             Ap = self._point()
-            self.rho0 = self.rho0 or self.rho
+            self.rho0 = self.rho0 or self.run.rho
         # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
         # for D, which divides by it.)
         nothing = 0.0 if problem.elastic_net.has_l2 else NOTHING * problem.scale(self.base.primal)
-        if not self.rho > nothing:
+        if not self.run.rho > nothing:
             self.solved = True
         elif self._is_newton_step():
             self._take(Ap)
             return
-        self.left = self.r
-        most = min(CHUNK - self.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
+        most = min(CHUNK - self.run.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
         done, rough = 0, False
-        if not self.solved:  # the state that this began at keeps its own
-            assert self.p is not None
-            self.d, self.Ad, self.r = self.d.copy(), self.Ad.copy(), self.r.copy()
-            self.p = self.p.copy()
+        if not self.solved:
+            self.Ad = self.Ad.copy()
             if self.smoothed is not None:
                 self.smoothed = Smoothed(*(part.copy() for part in self.smoothed))
-        limits = current()
+        limits, run = current(), self.run
         while not self.solved and done < most and not (done and limits.time_is_up):
-            assert self.p is not None
+            assert run.p is not None
             if self._narrows():
                 rough, self.smoothed = True, None
-                Ap, Hp = self._narrow_product(self.p)
+                Ap, Hp = self._narrow_product(run.p)
             else:
-                Ap, Hp = product(self.p)
-            Hp += self.l2 * self.p
+                Ap, Hp = product(run.p)
+            Hp += self.l2 * run.p
             self._pay(share)
             self.products += 1
             done += 1
-            curvature = dot(self.p, Hp)
-            if not curvature > FLAT * dot(self.units * self.p, self.p):
+            if not run.advance(Hp, FLAT * dot(self.units * run.p, run.p)):
                 self.solved = True  # a flat direction, or the end of precision
                 self.may_narrow = self.may_narrow and not rough
                 break
-            a = self.rho / curvature
-            self.d += a * self.p
             if self.rows is None:
-                self.Ad += a * Ap
-            self.r -= a * Hp
-            gained = 0.5 * a * self.rho
-            self.gain += gained
-            self.count += 1
-            search = self._precondition(self.r)
-            rho = dot(self.r, search)
+                self.Ad += run.length * Ap
+            gained = 0.5 * run.length * run.rho
+            search = self._precondition(run.r)
             if not rough:
                 self._smooth()
-            self.solved = self._enough(gained, rho, 0.5 * self.slack if rough else self.slack)
-            self.p *= rho / self.rho
-            self.p += search
-            self.rho = rho
+            run.turn(search)
+            self.solved = self._enough(gained, run.rho, 0.5 * self.slack if rough else self.slack)
             if not self.solved and self._consider_factorising():
                 self._point()
-        self.left = self.r
+        self.left = self.run.r
         if self.rows is not None:
             if self.solved:
                 self._look_at_step()
@@ -291,7 +267,11 @@ class System:
             return False
         at, narrow = self.factorised_at, None
         if at is not None:  # again, if the float32 copy has not been good enough
-            if self.factor.is_exact or not self.factor.is_narrow or self.count < at + TOO_NARROW:
+            if (
+                self.factor.is_exact
+                or not self.factor.is_narrow
+                or self.run.count < at + TOO_NARROW
+            ):
                 return False
             self.may_narrow = False
         elif self.factor is not None and problem.loss.is_quadratic:  # it is H's already
@@ -314,7 +294,7 @@ class System:
         self.factor = hessian_factor.HessianFactor(
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
-        self.factorised_at, self.paid = self.count, 0.0
+        self.factorised_at, self.paid = self.run.count, 0.0
         self.smoothed = None  # what comes now is better than any mix with what was
         self.passes += 1.0
         return True
@@ -323,7 +303,7 @@ class System:
         """Whether the next system, from a point with this P, will form its Gram matrix at once."""
         if self.problem.loss.is_vector or not hessian_factor.by_columns(self.problem.design):
             return False
-        return self._price <= AT_ONCE and not self.gain <= NEAR * primal
+        return self._price <= AT_ONCE and not self.run.gain <= NEAR * primal
 
     def _is_near(self) -> bool:
         """Whether H has hardly changed since the last system."""
@@ -339,17 +319,16 @@ class System:
 
     def _point(self) -> Array | None:
         """The first direction p, or the first after a change of preconditioner; A p if known."""
-        problem, s, step = self.problem, self.s, None
-        if self.factorised_at == self.count == 0:
+        problem, s, run, step = self.problem, self.s, self.run, None
+        if self.factorised_at == run.count == 0:
             z = s.z if problem.offset is None else s.z - problem.offset
-            step = self.factor.newton_step(self.r, problem.q * self.own.slope, s.x, z)
+            step = self.factor.newton_step(run.r, problem.q * self.own.slope, s.x, z)
         if step is None:
-            self.p = self._precondition(self.r)
-        else:
-            self.p = step[0]
-            self._pay(0.5)
-        self.rho = dot(self.r, self.p)
-        return None if step is None else step[1]
+            run.restart(self._precondition(run.r))
+            return None
+        self._pay(0.5)
+        run.restart(step[0])
+        return np.asarray(step[1])
 
     def _precondition(self, r: Array) -> Array:
         if self.factor is not None:
@@ -407,15 +386,15 @@ class System:
 
         Near the end it does: the dual point is made of it.
         """
-        if self.count or self.factorised_at is None or self.problem.loss.is_quadratic:
+        if self.run.count or self.factorised_at is None or self.problem.loss.is_quadratic:
             return False
         target = min(self.tol, ROUGH) * self.problem.scale(self.base.primal)
-        return bool(self.factor.is_exact and self.rho > FAR * target)
+        return bool(self.factor.is_exact and self.run.rho > FAR * target)
 
     def _take(self, Ap: Array | None) -> None:
         """The first direction as the answer."""
-        assert self.p is not None
-        self.d, self.gain, self.solved = self.p, 0.5 * self.rho, True
+        assert self.run.p is not None
+        self.run.d, self.run.gain, self.solved = self.run.p, 0.5 * self.run.rho, True
         if Ap is None:
             self._look_at_step()
         else:
@@ -425,23 +404,23 @@ class System:
         """Whether d is wanted for the dual point that comes with it, too."""
         if self.problem.loss.is_quadratic:
             return True
-        return self.rows is None and self.gain <= self._target()
+        return self.rows is None and self.run.gain <= self._target()
 
     def _target(self) -> float:
-        return self.tol * self.problem.scale(self.base.primal - self.gain)
+        return self.tol * self.problem.scale(self.base.primal - self.run.gain)
 
     def _enough(self, gained: float, rho: float, slack: float) -> bool:
         """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
-        if not rho > 1e-26 * self.rho0 or self.count >= self.r.size + CHUNK:
+        if not rho > 1e-26 * self.rho0 or self.run.count >= self.run.r.size + CHUNK:
             return True
         if self._is_last():
             return self._gives_dual(rho, slack)
-        stalled = gained * self.count <= STALLED * self.gain and rho <= FORCING * self.rho0
+        stalled = gained * self.run.count <= STALLED * self.run.gain and rho <= FORCING * self.rho0
         return bool(stalled or rho <= SOLVED * self.rho0)
 
     def _gives_dual(self, rho: float, slack: float) -> bool:
         """Whether the gap at the dual point, which has |r|^2/(2 l2) in it, is within tol."""
-        r = self.r if self.smoothed is None else self.smoothed.left
+        r = self.run.r if self.smoothed is None else self.smoothed.left
         left = 0.5 * dot(self.inverse * r, r)
         if self.problem.free_intercept_only:  # y is shifted until r is 0 there
             left += float(np.sum(r[-1] ** 2 / self.units[-1]))
@@ -455,7 +434,7 @@ class System:
     def dual_end(self) -> Smoothed:
         """The d that the dual point is made of, for squared loss."""
         assert self.left is not None  # it is carried along
-        return self.smoothed or Smoothed(self.d, self.Ad, self.left)
+        return self.smoothed or Smoothed(self.run.d, self.Ad, self.left)
 
     def _smooth(self) -> None:
         """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least.
@@ -468,16 +447,16 @@ class System:
         if self.factor is not None or not self.problem.loss.is_quadratic:
             return
         if self.smoothed is None:
-            if self._gives_dual(self.rho, SMOOTH_FROM * self.slack):
-                self.smoothed = Smoothed(self.d.copy(), self.Ad.copy(), self.r.copy())
+            if self._gives_dual(self.run.rho, SMOOTH_FROM * self.slack):
+                self.smoothed = Smoothed(self.run.d.copy(), self.Ad.copy(), self.run.r.copy())
             return
         mix = self.smoothed
-        way = self.r - mix.left
+        way = self.run.r - mix.left
         length = dot(self.inverse * way, way)
         share = -dot(self.inverse * mix.left, way) / length if length > 0.0 else 1.0
         share = min(max(share, 0.0), 1.0)
         mix.left[:] += share * way
-        mix.d[:] += share * (self.d - mix.d)
+        mix.d[:] += share * (self.run.d - mix.d)
         mix.Ad[:] += share * (self.Ad - mix.Ad)
 
     @cached_property
@@ -490,9 +469,9 @@ class System:
 
     def _look_at_step(self) -> None:
         if self.problem.design.streams:
-            self.Ad, *self.ahead = self.problem.slope_after(self.d, self.s.z)
+            self.Ad, *self.ahead = self.problem.slope_after(self.run.d, self.s.z)
         else:
-            self.Ad = self.problem.design.matvec(self.d)
+            self.Ad = self.problem.design.matvec(self.run.d)
         self.left = None
         self._pay(0.5)
 
@@ -510,28 +489,26 @@ class System:
             if not self._is_last():
                 self._look_at_step()
                 return
-        self.Ad, Hd = product(self.d)
+        self.Ad, Hd = product(self.run.d)
         self.passes += 1.0
-        self.left = -self.own.gradient - Hd - self.l2 * self.d
-        if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
+        self.left = -self.own.gradient - Hd - self.l2 * self.run.d
+        if not self.solved and self.run.count % CHUNK:  # the end of a budget, which changes nothing
             return
         self.paid += 1.0
-        self.r = self.left
-        search = self._precondition(self.r)
-        self.rho = dot(self.r, search)
-        self.solved = self._gives_dual(self.rho, self.slack)
-        self.solved = self.solved or self.count >= self.r.size + CHUNK
-        self.p = search
-        if not self.solved and self.rho > 0.1 * self.rho_looked_at:
+        self.run.r = self.left
+        self.run.restart(self._precondition(self.run.r))
+        self.solved = self._gives_dual(self.run.rho, self.slack)
+        self.solved = self.solved or self.run.count >= self.run.r.size + CHUNK
+        if not self.solved and self.run.rho > 0.1 * self.rho_looked_at:
             self.may_narrow = False
-        self.rho_looked_at = self.rho
+        self.rho_looked_at = self.run.rho
 
 
 def _begun(problem: Problem, s: State) -> SystemState:
     """The system at the point of s, of which nothing is solved: d = 0."""
     return SystemState(
-        base=Base(s.x, s.z, s.primal), rows=_rows_that_count(problem, s), d=np.zeros_like(s.x),
-        Ad=np.zeros_like(s.z), r=-s.own.gradient, p=None, rho=0.0, rho0=0.0, gain=0.0, count=0,
+        base=Base(s.x, s.z, s.primal), rows=_rows_that_count(problem, s),
+        run=ConjugateGradients.begun(-s.own.gradient), Ad=np.zeros_like(s.z), rho0=0.0,
         factorised_at=None, rho_looked_at=math.inf, intercept_column=None, smoothed=None,
     )  # fmt: skip
 

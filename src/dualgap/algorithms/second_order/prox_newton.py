@@ -50,7 +50,7 @@ from dualgap.algorithms.second_order.curvature import (
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.algorithms.second_order.newton_system import AT_ONCE
 from dualgap.algorithms.second_order.orthant import Orthant
-from dualgap.limits import check
+from dualgap.linalg.line_search import Trial, first_that_falls
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -171,19 +171,20 @@ def _whole_step(problem: Problem, s: State) -> State:
     d = step.reshape(s.x.T.shape).T
     slope, least = dot(s.u, d), g.value(s.x)
     gain = least - g.value(s.x + d) - slope - 0.5 * dot(step, H @ step)
-    end = problem.predict(s.x + d)
-    for t in 0.5 ** np.arange(40.0):
-        check()
-        x, z = s.x + t * d, end if t == 1.0 else s.z + t * (end - s.z)
-        primal = problem.primal(x, z)
-        promised = t * slope + g.value(x) - least
-        if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal):
-            break
-    else:
-        t, x, z, primal = 0.0, s.x, s.z, s.primal
-        own = replace(own, uses_whole_hessian=False, passes_held_up=0.0)
+    far = problem.predict(s.x + d)
+
+    def look(t: float) -> Trial:
+        x, z = s.x + t * d, far if t == 1.0 else s.z + t * (far - s.z)
+        return Trial(problem.primal(x, z), t * slope + g.value(x) - least, (x, z))
+
     spent = blocks.whole_price(problem) + 1.0
-    return _moved(problem, s, own, x, z, primal, (gain, float(t)), spent)
+    found = first_that_falls(look, (0.5**k for k in range(40)), s.primal)
+    if found is None:
+        own = replace(own, uses_whole_hessian=False, passes_held_up=0.0)
+        return _moved(problem, s, own, s.x, s.z, s.primal, (gain, 0.0), spent)
+    t, end = found
+    x, z = end.point
+    return _moved(problem, s, own, x, z, end.value, (gain, t), spent)
 
 
 def _moved(

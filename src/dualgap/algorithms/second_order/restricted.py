@@ -15,7 +15,8 @@ from dualgap.algorithms.second_order.curvature import least_curvature
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
-from dualgap.limits import check, current
+from dualgap.limits import current
+from dualgap.linalg.line_search import Trial, first_that_falls
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -53,6 +54,10 @@ MOST_SWEEPS = 5.0
 """One Newton step makes at most so many sweeps over the columns where no H is to be formed."""
 SETTLED = 0.2
 """Conjugate gradients go on from there if at most this share of the coordinates changed sign."""
+DECREASE = 1e-3
+"""A step is long enough if P falls by this share of what its slope promises."""
+HALVED = tuple(0.5**k for k in range(30))
+"""The lengths of a step that are tried, one after the other."""
 NEWTON_STEPS = 10
 """One working set gets at most so many Newton steps."""
 
@@ -216,27 +221,30 @@ class Restricted:
         self.touched += 0.5 * self.columns.nonzeros
         g = self._penalty
         slope = float(self.u @ step) + g(x) - g(self.x)
-        loss_now = self.primal - g(self.x)
-        alpha = 1.0
-        for _ in range(30):
-            check()
-            trial = self.x + alpha * step if alpha < 1.0 else x
+        loss_now, start = self.primal - g(self.x), self.x
+
+        def look(alpha: float) -> Trial:
+            trial = start + alpha * step if alpha < 1.0 else x
             z = self.z + alpha * dz
             phi, y = problem.mean_loss_grad(z)
-            change = phi - loss_now + g(trial) - g(self.x)
-            if change <= 1e-3 * alpha * slope + 2.0 * EPS * self.primal:
-                self.x, self.z, self.y = trial, z, y
-                self.primal += change
-                self.stale = alpha < 1.0
-                if fresh:
-                    self.floor = self.floor * (0.25 if alpha == 1.0 else 4.0)
-                    self.floor = min(max(self.floor, 1e-6), 1.0)
-                return True
-            alpha *= 0.5
+            return Trial(phi - loss_now + g(trial) - g(start), alpha * slope, (trial, z, y))
+
+        # Changes of P, which lose fewer digits than its values.
+        rise = 2.0 * EPS * self.primal
+        found = first_that_falls(look, HALVED, rise, decrease=DECREASE, rounding=0.0)
+        if found is None:
+            if fresh:
+                self.floor = min(16.0 * self.floor, 1.0)
+            self.stale = True
+            return not fresh
+        alpha, end = found
+        self.x, self.z, self.y = end.point
+        self.primal += end.value
+        self.stale = alpha < 1.0
         if fresh:
-            self.floor = min(16.0 * self.floor, 1.0)
-        self.stale = True
-        return not fresh
+            self.floor = self.floor * (0.25 if alpha == 1.0 else 4.0)
+            self.floor = min(max(self.floor, 1e-6), 1.0)
+        return True
 
     def _penalty(self, x: Array) -> float:
         return float(self.l1 @ np.abs(x) + 0.5 * (self.l2 @ (x * x)))
