@@ -40,7 +40,9 @@ UNDERFLOWING = 1e-240
 """Mean squares below this may have lost digits."""
 
 LANCZOS_STEPS = 40
+"""No eigenvalue is worth more steps of Lanczos' method than this."""
 FAILURE = 1e-10
+"""The bound from a random start of Lanczos' method fails with at most this probability."""
 
 
 @dataclass(frozen=True)

@@ -32,22 +32,25 @@ from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 
 MOST_COLUMNS = 512
+"""Singular values are computed of no more columns than this."""
 MOST_ENTRIES = 1 << 18
-"""n |J|: of a copy of the columns (2 MiB)."""
+"""The copy of the columns J has no more entries n |J| than this (2 MiB)."""
 MOST_PRODUCTS = 60
-"""Of conjugate gradients, where a Newton step is worth them."""
+"""Conjugate gradients make no more products than this, where a Newton step is worth them."""
 ENOUGH = 1e-4
 """They end where the residual, in the norm of the diagonal, is this share of what it was."""
 MOST_ROUNDS = 16
-"""Of steps of one quadratic model with l1, on one guess of the support after the other."""
+"""One quadratic model with l1 gets so many steps, on one guess of the support after the other."""
 LOUD = 1.0 + 1e-3
 """Coordinates at 0 leave it where |A'Qy|_j is more than this times l1_j."""
 STEPS = 60
+"""A point is refined by no more steps than this."""
 SHORTER = tuple(0.25**k for k in range(8))
 """The lengths of a step that are tried, one after the other; then more damping is tried instead."""
 LONGEST = 1e12
+"""A step is lengthened no further than this: P falls without end there."""
 DAMPING = (0.0, 1e-10, 1e-6, 1e-3, 0.1)
-"""Of the largest singular value's square, added to all of them where a step does not lower P."""
+"""These shares of the largest squared singular value are added to all, until a step lowers P."""
 
 
 class _Model:

@@ -10,6 +10,7 @@ from dualgap.algorithms import Newton
 from dualgap.algorithms.second_order import newton_system
 from dualgap.designs import as_design
 from dualgap.linalg import hessian_factor
+from tests.tuned import tuned
 
 RNG = np.random.default_rng(5)
 TALL = RNG.standard_normal((120, 7))
@@ -140,8 +141,7 @@ def test_rows_that_hardly_count_are_left_out_of_a_factor():
 def narrow(monkeypatch):
     """Float32 copies of small data too, from the first product on."""
     monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
-    monkeypatch.setattr("dualgap.algorithms.second_order.newton_system.NARROW_AFTER", 0)
-    monkeypatch.setattr("dualgap.algorithms.second_order.newton_system.AT_ONCE", 0.0)
+    tuned(monkeypatch, "FACTORS", narrow_after=0, at_once=0.0)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
@@ -338,7 +338,7 @@ def test_the_mix_gives_the_dual_point(fit_intercept, no_factor, monkeypatch):
     result, seen = residuals(problem, monkeypatch)
     again = problem.certify(result.x, result.y, intercept=result.intercept)
     assert again.certified and again.relative_gap <= 1e-10
-    monkeypatch.setattr(newton_system, "SMOOTH_FROM", 0.0)
+    tuned(monkeypatch, "SYSTEMS", smooth_from=0.0)
     _, rough = residuals(problem, monkeypatch)
     assert not np.isfinite(rough[:, 1]).any()
     assert len(seen) < len(rough)

@@ -19,6 +19,7 @@ from dualgap.designs import columns as of_columns
 from dualgap.designs.columns import DenseColumns, row_pieces
 from dualgap.kernels import coordinate
 from dualgap.limits import BESIDE, Limits, one_pass, within
+from tests.tuned import tuned
 
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((60, 25)) + RNG.standard_normal((60, 1))
@@ -81,7 +82,7 @@ def counted(clock, b, **options):
 
 
 def by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(newton_system, "AT_ONCE", 0.0)
+    tuned(monkeypatch, "FACTORS", at_once=0.0)
     monkeypatch.setattr(newton_system.hessian_factor, "cost", lambda *_, **__: math.inf)
 
 

@@ -27,15 +27,15 @@ from dualgap.limits import CALL
 from dualgap.linalg.cholesky import cholesky
 
 LARGEST_SIDE = 4096
-"""Of a factorised matrix (128 MiB)."""
+"""No matrix with a larger side is factorised (128 MiB)."""
 MOST_CANCELLED = 1e-10
-"""Of Woodbury's difference, the least share that is left."""
+"""At least this share is left of Woodbury's difference: a larger l2 stands in where it is less."""
 LITTLE = 0.02
-"""Of the mean of w_i |a_i|^2: rows with less are left out,"""
+"""Rows with less than this share of the mean of w_i |a_i|^2 may be left out of the Gram matrix."""
 WORTH_IT = 0.6
-"""if fewer than this share of them are left."""
+"""Rows are left out only if no more than this share of them is left: copying them costs, too."""
 LEAST_PIVOT = 3e-3
-"""Of a factor at unit diagonal: what float32 can still tell from 0."""
+"""A factor of float32 data serves if no pivot at unit diagonal is below this: less may be 0."""
 
 
 def by_columns(design: Design) -> bool:

@@ -80,14 +80,14 @@ class Lanczos:
             alpha = float(v @ y)
             y -= alpha * v
             self.diagonal.append(alpha)
-        beside = float(np.linalg.norm(y))
-        if beside <= NOTHING * max(self.diagonal):
-            beside = 0.0
+        link = float(np.linalg.norm(y))
+        if link <= NOTHING * max(self.diagonal):
+            link = 0.0
         else:
-            self._last, self._next = v, y / beside
+            self._last, self._next = v, y / link
             if self._keeps:
                 self.V[k + 1] = self._next
-        self.off.append(beside)
+        self.off.append(link)
 
     @property
     def T(self) -> Array:

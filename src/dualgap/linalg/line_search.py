@@ -16,11 +16,13 @@ ROUNDING = 1e-14
 It allows for the rounding of a sum over many rows: without it the last steps would all fail.
 """
 FLAT = 0.1
-"""Near the lowest point the slope is at most this share of what it was at the start."""
+"""A search for the lowest point ends where the slope is at most this share of the first."""
 STEEP = 0.2
 """A whole step is lengthened if at its end the slope is still more than this share of the first."""
 MOST_TRIALS = 60
 """A search for the lowest point looks at most at so many lengths: bisection is at its end then."""
+HALVINGS = tuple(0.5**k for k in range(40))
+"""The lengths that are tried where nothing is known of them; the last one moves no digit."""
 
 
 class Trial(NamedTuple):

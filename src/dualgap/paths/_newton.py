@@ -24,7 +24,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order.curvature import curvature, is_smooth
-from dualgap.algorithms.second_order.restricted import GRAM_SIDE
+from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimate_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import passes_at_most
@@ -62,7 +62,7 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
         return not problem.loss.is_quadratic
     # Squared loss with l1 alone, and too many columns for a Gram matrix: solves on dense working
     # sets take fewer passes.
-    lasso_too = problem.size <= GRAM_SIDE or not problem.loss.is_quadratic
+    lasso_too = problem.size <= GRAMS.largest_side or not problem.loss.is_quadratic
     lasso_too = lasso_too or problem.design.is_sparse
     return all(l1 > 0 and (l2 > 0 or lasso_too) for l1, l2 in strengths)
 

@@ -39,6 +39,7 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import bound_on_gram, conjugate_at, with_dual
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
@@ -54,13 +55,6 @@ from dualgap.linalg.hessian_factor import HessianFactor
 from dualgap.linalg.line_search import Trial, near_lowest
 from dualgap.problem import Problem
 from dualgap.state import State, replace
-
-FIRST_DAMPING = 1e-2
-"""Losses with kinks in their slope begin with this m, the share of 1/gamma added to phi''."""
-HOPELESS = 0.1
-"""After a step that gained more than this share of P no second dual point is tried."""
-RISE = 1e-10
-"""A step after which P has risen by more than this share is taken back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +136,7 @@ class Newton(SecondOrder):
             slope=s.y,
             hess=hess,
             mean_hess=problem.mean(hess) if gamma is None else 1.0 / gamma,
-            damping=first_share(problem, FIRST_DAMPING, x0),
+            damping=first_share(problem, tuning.DAMPING.first, x0),
         )
         return Start(replace(s, own=own))
 
@@ -160,7 +154,7 @@ class Newton(SecondOrder):
     def step(self, problem: Problem, s: State) -> State:
         """Some products with H; when the system is solved (squared loss: at once), a move."""
         if s.own.drifted:
-            s = _anew(problem, s)
+            s = _recomputed(problem, s)
         solver = System(problem, s, self.tol)
         solver.iterate()
         own: NewtonState = replace(
@@ -195,7 +189,8 @@ def _move(problem: Problem, s: State, system: System) -> State:
     )  # fmt: skip
     smooth, Lam = primal - problem.regularizer.value(x), bound_on_gram(problem)
     new = with_dual(problem, new, Lam, conjugate_at(problem, z, slope, smooth))
-    if t == 1.0 and system.left is not None and system.run.gain <= HOPELESS * primal:
+    gained_little = system.run.gain <= tuning.SYSTEMS.second_dual * primal
+    if t == 1.0 and system.left is not None and gained_little:
         y: Array = own.slope + bend(own.hess, system.least, Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
@@ -218,7 +213,7 @@ def _move_exactly(problem: Problem, s: State, system: System) -> State:
     return with_dual(problem, new)
 
 
-def _anew(problem: Problem, s: State) -> State:
+def _recomputed(problem: Problem, s: State) -> State:
     """What the recurrences carry drifts: go on from what the data say."""
     z, y, u = problem.slope_at(s.x)
     own = replace(s.own, gradient=_gradient(problem, s.x, u), slope=y, drifted=False)
@@ -238,7 +233,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
     # Beyond 1 it is where the curvature falls along d, as it does on rows that are classified well.
     may_lengthen = problem.elastic_net.has_l2 and is_smooth(problem)  # or t may have no bound
     t, end = near_lowest(look, s.primal, slope, may_lengthen=may_lengthen)
-    if not end.value <= s.primal + RISE * abs(s.primal):
+    if not end.value <= s.primal + tuning.SYSTEMS.most_rise * abs(s.primal):
         return 0.0, s.primal, s.own.slope
     return t, end.value, end.point
 

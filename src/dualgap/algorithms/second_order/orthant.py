@@ -10,28 +10,18 @@ import numpy as np
 from dualgap._arrays import dot, per_row
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order import class_blocks as blocks
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.curvature import least_curvature
 from dualgap.algorithms.tasks import curved
 from dualgap.designs.tasks import product_pair
 from dualgap.limits import current
 from dualgap.linalg.conjugate_gradients import ConjugateGradients
-from dualgap.linalg.line_search import Trial, first_that_falls
+from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
 from dualgap.problem import Problem
 from dualgap.state import State
 
 if TYPE_CHECKING:
     from dualgap.algorithms.second_order.prox_newton import ProxNewtonState
-
-FORCING = 1e-3
-"""The residual of line 3, squared and in the norm of its preconditioner, falls to this share."""
-ENTERS = 0.7
-"""A coordinate at 0 is let in only if it promises this share of what the best one does."""
-GROWTH = 0.3
-"""At once are let in at most so many, as a share of the coordinates that are not 0."""
-MOST_PRODUCTS = 100
-"""One system takes at most so many products with H."""
-LARGEST_MAJORISER = 1e12
-"""The factor on the diagonal of H is doubled up to this: steps are nothing but rounding then."""
 
 
 class Orthant:
@@ -45,10 +35,10 @@ class Orthant:
         self.grad = s.u + self.l2 * s.x
         diagonal = per_row(problem.column_norms**2, s.x) * self.own.mean_hess + self.l2
         self.diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
-        # What a step of the one coordinate alone would gain, as a square root.
-        lures = np.maximum(np.abs(self.grad) - self.l1, 0.0) / np.sqrt(self.diagonal)
-        lures = np.where(s.x == 0.0, lures, 0.0)
-        enter = (lures > 0.0) & (lures >= _threshold(lures, s.x))
+        # What each coordinate would gain by moving alone, as a square root.
+        promises = np.maximum(np.abs(self.grad) - self.l1, 0.0) / np.sqrt(self.diagonal)
+        promises = np.where(s.x == 0.0, promises, 0.0)
+        enter = (promises > 0.0) & (promises >= _threshold(promises, s.x))
         inward = np.where(enter, -np.sign(self.grad), 0.0)
         self.signs = np.where(s.x != 0.0, np.sign(s.x), inward)
         self.free: Mask = (self.signs != 0.0) | (self.l1 == 0.0)
@@ -67,9 +57,10 @@ class Orthant:
         rows = (hess, self.problem.q)
         run = ConjugateGradients.begun(-self.slope)
         run.turn(self.precondition(run.r))
-        first, count, limits = run.rho, 0, current()
+        count, limits = 0, current()
         one = 2.0 * design.nonzeros * (1 if s.x.ndim == 1 else s.x.shape[1])
-        while run.rho > FORCING * first and count < MOST_PRODUCTS and not limits.ends(one):
+        most, enough = tuning.SYSTEMS.most_products, tuning.SYSTEMS.solved * run.rho
+        while run.rho > enough and count < most and not limits.ends(one):
             assert run.p is not None
             Hp = product_pair(design, rows, run.p, curved, least)[1]
             count += 1
@@ -118,19 +109,17 @@ class Orthant:
             model += float(np.sum(self.l1 * (np.abs(x) - np.abs(s.x))))
             return Trial(problem.primal(x, z), model, (x, z))
 
-        bounds = [max(0.5 * bound, 1e-3)]
-        while bounds[-1] <= LARGEST_MAJORISER:
-            bounds.append(2.0 * bounds[-1])
-        found = first_that_falls(look, bounds, s.primal, decrease=1.0)
+        least = max(0.5 * bound, 1e-3)
+        found = first_that_falls(lambda t: look(least / t), HALVINGS, s.primal, decrease=1.0)
         if found is None:  # the end of precision
-            return s.x, s.z, s.primal, bound, len(bounds)
-        L, end = found
-        return *end.point, end.value, L, bounds.index(L) + 1
+            return s.x, s.z, s.primal, bound, len(HALVINGS)
+        t, end = found
+        return *end.point, end.value, least / t, HALVINGS.index(t) + 1
 
 
-def _threshold(lures: Array, x: Array) -> float:
+def _threshold(promises: Array, x: Array) -> float:
     """What a coordinate at 0 must promise to be let in: columns that are alike come in turn."""
-    most = max(1, int(GROWTH * np.count_nonzero(x)))
-    ranked = np.sort(lures, axis=None)
+    most = max(1, int(tuning.CLASSES.growth * np.count_nonzero(x)))
+    ranked = np.sort(promises, axis=None)
     last = float(ranked[-most]) if most < ranked.size else 0.0
-    return max(ENTERS * float(ranked[-1]), last)
+    return max(tuning.CLASSES.enters * float(ranked[-1]), last)
