@@ -23,6 +23,7 @@ from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
 from dualgap.designs.survey import not_finite
 from dualgap.limits import check
+from dualgap.linalg.lanczos import Lanczos
 
 Side = Literal["exact", "upper", "lower", "estimate"]
 
@@ -39,7 +40,9 @@ UNDERFLOWING = 1e-240
 """Mean squares below this may have lost digits."""
 
 LANCZOS_STEPS = 40
+"""No eigenvalue is worth more steps of Lanczos' method than this."""
 FAILURE = 1e-10
+"""The bound from a random start of Lanczos' method fails with at most this probability."""
 
 
 @dataclass(frozen=True)
@@ -232,28 +235,21 @@ class Constants:
         """
         unit = self.trace or 1.0
         weights = self.q if weights is None else weights
-        n, d = self.design.shape
-        v = np.random.default_rng(20170806).standard_normal(d)
-        v /= np.linalg.norm(v)
-        previous, beta = np.zeros(d), 0.0
-        diagonal: list[float] = []
-        off: list[float] = []
+        design, (n, d) = self.design, self.design.shape
+
+        def product(v: Array) -> Array:
+            return np.asarray(design.rmatvec(weights * design.matvec(v)) / unit)
+
+        space = Lanczos(product, np.random.default_rng(20170806).standard_normal(d))
         ritz, calm = 0.0, 0
         while True:
             check()
-            w = self.design.rmatvec(weights * self.design.matvec(v)) / unit - beta * previous
-            alpha = float(v @ w)
-            w -= alpha * v
-            diagonal.append(alpha)
-            last, ritz = ritz, _largest_ritz(diagonal, off)
+            space.grow()
+            last, ritz = ritz, space.largest_eigenvalue()
             calm = calm + 1 if ritz - last <= 2e-3 * ritz else 0
-            beta = float(np.linalg.norm(w))
-            steps = len(diagonal)
             enough = calm == 2 and not patient
-            if enough or steps == min(LANCZOS_STEPS, n, d) or beta <= 1e-12 * ritz:
-                return unit * ritz, steps
-            off.append(beta)
-            previous, v = v, w / beta
+            if enough or space.size == min(LANCZOS_STEPS, n, d) or space.off[-1] <= 1e-12 * ritz:
+                return unit * ritz, space.size
 
     def _collatz_wielandt(self) -> float:
         """max_j (|A|'Q|A| w)_j / w_j for a positive w, sharpened by power iteration."""
@@ -268,13 +264,3 @@ class Constants:
                 break
             w = new / new.max() + 1e-3
         return best
-
-
-def _largest_ritz(diagonal: list[float], off: list[float]) -> float:
-    if len(diagonal) == 1:
-        return diagonal[0]
-    k = len(diagonal) - 1
-    top = scipy.linalg.eigh_tridiagonal(
-        diagonal, off, eigvals_only=True, select="i", select_range=(k, k)
-    )
-    return float(top[0])

@@ -22,7 +22,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._rounding import UNIT
 from dualgap._types import Array
-from dualgap.normal_equations import NormalEquations
+from dualgap.linalg.normal_equations import NormalEquations
 from dualgap.problem import Problem
 from dualgap.products import Products
 

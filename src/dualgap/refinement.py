@@ -15,6 +15,8 @@ of the weighted columns, brought to unit length; gradients have twice the digits
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.linalg
 
@@ -23,27 +25,32 @@ from dualgap import limits
 from dualgap._types import Array, Mask, Places
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs.contract import block_rows
-from dualgap.normal_equations import NormalEquations
+from dualgap.linalg.conjugate_gradients import ConjugateGradients
+from dualgap.linalg.line_search import Trial, first_that_falls
+from dualgap.linalg.normal_equations import NormalEquations
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 
 MOST_COLUMNS = 512
+"""Singular values are computed of no more columns than this."""
 MOST_ENTRIES = 1 << 18
-"""n |J|: of a copy of the columns (2 MiB)."""
+"""The copy of the columns J has no more entries n |J| than this (2 MiB)."""
 MOST_PRODUCTS = 60
-"""Of conjugate gradients, where a Newton step is worth them."""
+"""Conjugate gradients make no more products than this, where a Newton step is worth them."""
 ENOUGH = 1e-4
 """They end where the residual, in the norm of the diagonal, is this share of what it was."""
 MOST_ROUNDS = 16
-"""Of steps of one quadratic model with l1, on one guess of the support after the other."""
+"""One quadratic model with l1 gets so many steps, on one guess of the support after the other."""
 LOUD = 1.0 + 1e-3
 """Coordinates at 0 leave it where |A'Qy|_j is more than this times l1_j."""
 STEPS = 60
-SHORTEST = 1e-4
-"""Of a step: below it, more damping is tried instead."""
+"""A point is refined by no more steps than this."""
+SHORTER = tuple(0.25**k for k in range(8))
+"""The lengths of a step that are tried, one after the other; then more damping is tried instead."""
 LONGEST = 1e12
+"""A step is lengthened no further than this: P falls without end there."""
 DAMPING = (0.0, 1e-10, 1e-6, 1e-3, 0.1)
-"""Of the largest singular value's square, added to all of them where a step does not lower P."""
+"""These shares of the largest squared singular value are added to all, until a step lowers P."""
 
 
 class _Model:
@@ -182,24 +189,18 @@ def _plain_step(
         return None
     diagonal = problem.design.column_norms_sq(weights) + l2
     diagonal = np.where(J & (diagonal > 0.0), diagonal, np.inf)  # the others stay where they are
-    residual = np.where(J, -gradient, 0.0)
-    scaled = residual / diagonal
-    direction, size, least = scaled, float(residual @ scaled), 0.0
+    run = ConjugateGradients.begun(np.where(J, -gradient, 0.0))
+    run.turn(run.r / diagonal)
+    least = ENOUGH**2 * run.rho
     for _ in range(MOST_PRODUCTS):
-        if not size > max(least, 0.0):
+        if not run.rho > least:
             break
-        least = least or ENOUGH**2 * size
-        product = problem.design.rmatvec(weights * problem.design.matvec(direction))
-        product = np.where(J, product + l2 * direction, 0.0)
-        bent = float(direction @ product)
-        if not bent > 0.0:
+        assert run.p is not None
+        product = problem.design.rmatvec(weights * problem.design.matvec(run.p))
+        if not run.advance(np.where(J, product + l2 * run.p, 0.0)):
             break
-        step = step + (size / bent) * direction
-        residual = residual - (size / bent) * product
-        scaled = residual / diagonal
-        size, before = float(residual @ scaled), size
-        direction = scaled + (size / before) * direction
-    return step
+        run.turn(run.r / diagonal)
+    return run.d
 
 
 def refined(problem: Problem, x: Array) -> Array:
@@ -220,34 +221,34 @@ def refined(problem: Problem, x: Array) -> Array:
 def _lower(problem: Problem, x: Array, z: Array, products: Products) -> Array | None:
     """x + t d with a lower P: by the Hessian, damped, and by its bound, which always gives one."""
 
-    def at(d: Array, t: float) -> tuple[float, Array]:
+    def at(d: Array, t: float) -> Trial:
         """P there; a coordinate that would change its sign stops at 0."""
         new = x + t * d
         new = np.where(has_l1 & (new * x < 0.0), 0.0, new)
         if not np.isfinite(new).all():
-            return np.inf, new
-        return problem.primal(new, products.predict(problem, new).z), new
+            return Trial(np.inf, 0.0, new)
+        return Trial(problem.primal(new, products.predict(problem, new).z), 0.0, new)
 
     has_l1 = problem.elastic_net.l1 > 0.0
-    primal = problem.primal(x, z)
+    below = float(np.nextafter(problem.primal(x, z), -np.inf))
     for majorise in (False, True):
         slope, hess = problem.loss.grad(z, problem.b), problem.loss.hess(z, problem.b)
         if majorise:  # phi'' everywhere at its bound: where it is 0 there is no other guide
             hess = np.full_like(z, problem.loss.secant(z, problem.b, slope))
         model = _Model(problem, x, np.sign(x), slope, hess, products)
         for damping in DAMPING:
-            d, t = model.step(damping), 1.0
+            d = model.step(damping)
             if not d.any():
                 break
-            value, new = at(d, t)
-            while not value < primal and t >= SHORTEST:
-                t *= 0.25
-                value, new = at(d, t)
-            if value < primal:
-                while t < LONGEST:  # kinks are far where there is no curvature
-                    further, beyond = at(d, 4.0 * t)
-                    if not further < value:
-                        break
-                    t, value, new = 4.0 * t, further, beyond
-                return new
+            found = first_that_falls(partial(at, d), SHORTER, below, decrease=0.0, rounding=0.0)
+            if found is None:
+                continue
+            t, end = found
+            while t < LONGEST:  # kinks are far where there is no curvature
+                t *= 4.0
+                further = at(d, t)
+                if not further.value < end.value:
+                    break
+                end = further
+            return np.asarray(end.point)
     return None

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from dualgap._types import Array
+from dualgap.linalg.normal_equations import NormalEquations
 from dualgap.losses.multinomial import own, softmax
-from dualgap.normal_equations import NormalEquations
 from dualgap.problem import Problem
 from dualgap.spans import Span
 

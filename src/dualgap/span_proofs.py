@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-import scipy.linalg.lapack
 import scipy.sparse as sp
 
 from dualgap._double import Double, of, two_product
@@ -35,6 +34,7 @@ from dualgap.bases import PRECISE_LIMIT
 from dualgap.designs import Design, InterceptDesign, SparseDesign
 from dualgap.designs.contract import block_rows
 from dualgap.enclosures.directed import TINY, down, gam, sum_up, up
+from dualgap.linalg.cholesky import lower_factor
 
 GOOD = 0.5
 """A lower bound on a least singular value near 1 that is good enough not to look for another."""
@@ -225,8 +225,8 @@ def gram_proof(
         s = share * least
         shifted = H.copy()
         shifted[np.diag_indices(m)] -= s
-        L, info = scipy.linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)
-        if info != 0:
+        L = lower_factor(shifted, overwrite=True)
+        if L is None:
             continue
         L = np.tril(L)
         residual = L @ L.T - H

@@ -38,7 +38,7 @@ from dualgap.bases import groups_of_rows, orthonormal
 from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
-from dualgap.normal_equations import NormalEquations
+from dualgap.linalg.normal_equations import NormalEquations
 from dualgap.span_proofs import (
     BasisProof,
     GramProof,

@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.algorithms.second_order import column_gradients, restricted
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.column_gradients import finish
 from dualgap.designs import as_design
+from tests.tuned import tuned
 
 
 def model(seed=0, n=40, d=12, sparse=False):
@@ -37,7 +38,7 @@ def test_the_model_falls_and_zeros_stay(seed, sparse):
     t, products = finish(columns, w, left, x, h, l1, l2, 0.0)
     np.testing.assert_allclose(left, v + w * (A @ (t - x)), atol=1e-13)
     assert value(A, w, v, x, l1, l2, t) < value(A, w, v, x, l1, l2, x)
-    assert 0 < products <= column_gradients.MOST + 1
+    assert 0 < products <= tuning.SYSTEMS.most_products + 1
     penalised = l1 > 0
     assert (t[penalised & (x == 0)] == 0).all()
     assert (t * x >= 0)[penalised].all()  # no coordinate on the other side of 0
@@ -74,13 +75,13 @@ def test_the_same_optimum_in_fewer_sweeps(loss, l2, monkeypatch):
     b = b if loss == "squared" else np.where(b > 0, 1.0, -1.0)
     problem = dualgap.Problem(A, b, loss=loss, l1=1e-3, l2=l2, fit_intercept=True)
     by_gram = problem.solve(algorithm="working-set", tol=1e-9)
-    monkeypatch.setattr(restricted, "GRAM_SIDE", 0)
+    tuned(monkeypatch, "GRAMS", largest_side=0)
     ours = problem.solve(algorithm="working-set", tol=1e-9, max_passes=20000)
     P = ours.trace.primal
     assert (np.diff(P) <= 4e-15 * P[:-1]).all()
     assert ours.status.converged and by_gram.status.converged
     assert ours.certificate.primal == pytest.approx(by_gram.certificate.primal, rel=2e-9)
-    monkeypatch.setattr(restricted, "SETTLED", -1.0)  # never
+    tuned(monkeypatch, "GRAMS", sign_changes=-1.0)  # never
     crawls = problem.solve(algorithm="working-set", tol=1e-9, max_passes=1.5 * ours.passes)
     assert not crawls.status.converged
 

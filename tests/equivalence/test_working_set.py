@@ -12,8 +12,9 @@ from sklearn.linear_model import ElasticNet, Lasso
 import dualgap
 from dualgap import Problem, Status
 from dualgap.algorithms import WorkingSet
-from dualgap.algorithms.second_order import known_gram, restricted
+from dualgap.algorithms.second_order import known_gram, tuning
 from dualgap.losses import LOSSES
+from tests.tuned import tuned
 
 from .test_resume import assert_same_state
 
@@ -34,17 +35,17 @@ STORAGE = {
 each_loss = pytest.mark.parametrize("loss", SCALAR)
 each_penalty = pytest.mark.parametrize("penalty", PENALTIES.values(), ids=PENALTIES)
 WAYS = {
-    "gram": {"CHEAP_GRAM": 1e9},
-    "columns": {"CHEAP_GRAM": 0.0, "GRAM_SIDE": 0},
-    "few at a time": {"FIRST": 1, "ALL": 0},
+    "gram": {"GRAMS": {"cheap": 1e9}},
+    "columns": {"GRAMS": {"cheap": 0.0, "largest_side": 0}},
+    "few at a time": {"SETS": {"growth": 1, "all_of": 0}, "GRAMS": {"cheap_whole": 0.0}},
 }
 
 
 @pytest.fixture(params=WAYS, ids=WAYS)
 def way(request, monkeypatch):
     """Each way to minimise the model, whatever the sizes would choose; and sets that grow."""
-    for name, value in WAYS[request.param].items():
-        monkeypatch.setattr(restricted, name, value)
+    for group, values in WAYS[request.param].items():
+        tuned(monkeypatch, group, **values)
     return request.param
 
 
@@ -184,7 +185,7 @@ def test_what_the_gap_rules_out_is_zero():
 @pytest.mark.parametrize("l2", [0.0, 1e-3])
 @pytest.mark.parametrize("first", [1, 64])
 def test_duplicate_zero_and_constant_columns(loss, l2, first, monkeypatch):
-    monkeypatch.setattr(restricted, "FIRST", first)
+    tuned(monkeypatch, "SETS", growth=first)
     A, b = data(loss, d=8)
     n = len(b)
     A = np.column_stack((A, A, -A[:, :3], np.zeros(n), np.ones(n), 1e6 * A[:, 0]))
@@ -318,7 +319,7 @@ def stepwise(M, r, x, l1):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_one_factorisation_follows_all_changes_of_sign(seed):
-    from dualgap.algorithms.second_order.gram_descent import RIDGE, polish
+    from dualgap.algorithms.second_order.gram_descent import polish
 
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 25))
@@ -329,7 +330,7 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
     l2 = rng.uniform(0.0, 0.1, size)
     g = rng.normal(size=size)
     on = (x != 0) | (l1 == 0)
-    M = H + np.diag(l2 + RIDGE * np.diag(H))
+    M = H + np.diag(l2 + tuning.DESCENT.ridge * np.diag(H))
     r = -(g + l1 * np.sign(x) + l2 * x)
     expected = x.copy()
     if on.any():
@@ -346,13 +347,7 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
 @pytest.fixture
 def small_sets(monkeypatch):
     """Few coordinates at a time, so that there are several sets."""
-    for module, name, value in (
-        (restricted, "FIRST", 2),
-        (restricted, "ALL", 0),
-        (known_gram, "FIRST", 3),
-        (known_gram, "MANY", 2),
-    ):
-        monkeypatch.setattr(module, name, value)
+    tuned(monkeypatch, "SETS", growth=1, all_of=0)
 
 
 @pytest.mark.parametrize("storage", ["csr", "csc", "csr float32"])
@@ -370,7 +365,7 @@ def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
     assert whole.state.own.full_gram.shape == (problem.size, problem.size)
     assert 3 < whole.state.own.coordinates.size < problem.size
     assert_kkt(problem, whole, atol=1e-6 * problem.l1)
-    monkeypatch.setattr(known_gram, "CHEAP", 0.0)
+    tuned(monkeypatch, "GRAMS", cheap_whole=0.0)
     _, parts = run()
     assert parts.state.own.full_gram is None
     assert whole.x == pytest.approx(parts.x, abs=1e-6)
@@ -419,7 +414,7 @@ def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, mon
 
 
 def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets, monkeypatch):
-    monkeypatch.setattr(known_gram, "SETS", 1)
+    tuned(monkeypatch, "SETS", rounds=1)
     A, b = data("squared")
     problem = Problem(sp.csr_array(A), b, l1=0.03, fit_intercept=True)
     straight = solved(problem)
@@ -437,7 +432,7 @@ def test_dense_and_large_data_have_no_whole():
     assert not known_gram.is_cheap(Problem(A, b, l1=0.1))
     assert not known_gram.is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
     assert known_gram.is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
-    wide = sp.csr_array(np.ones((2, restricted.GRAM_SIDE + 1)))
+    wide = sp.csr_array(np.ones((2, tuning.GRAMS.largest_side + 1)))
     assert not known_gram.is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
 
 

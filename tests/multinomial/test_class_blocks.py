@@ -7,6 +7,7 @@ import scipy.sparse as sp
 import dualgap
 from dualgap.algorithms.second_order import class_blocks as blocks
 from dualgap.algorithms.second_order.curvature import curvature
+from dualgap.algorithms.second_order.tuning import CLASSES
 
 K = 4
 
@@ -72,7 +73,7 @@ def test_descent_ends_at_the_optimum_of_its_model():
     assert work < 1e9
 
     few, less = blocks.descent(G, 1.0, u, x, l1, l2, most=0.0)
-    assert less == blocks.LEAST_SWEEPS * G.size
+    assert less == CLASSES.least_sweeps * G.size
 
     def model(t):
         d = t - x
@@ -85,8 +86,8 @@ def test_descent_ends_at_the_optimum_of_its_model():
 def test_too_large_to_be_made():
     problem, *_ = problem_and_point()
     assert np.isfinite(blocks.price(problem)) and np.isfinite(blocks.whole_price(problem))
-    many = dualgap.Problem(np.ones((2, blocks.LARGEST_SIDE + 1)), [0, 1], loss="multinomial")
+    many = dualgap.Problem(np.ones((2, CLASSES.largest_side + 1)), [0, 1], loss="multinomial")
     assert blocks.price(many) == blocks.whole_price(many) == np.inf
     classes = dualgap.losses.Multinomial(classes=5)
-    wide = dualgap.Problem(np.ones((2, blocks.LARGEST_SIDE)), [0, 1], loss=classes)
+    wide = dualgap.Problem(np.ones((2, CLASSES.largest_side)), [0, 1], loss=classes)
     assert np.isfinite(blocks.price(wide)) and blocks.whole_price(wide) == np.inf

@@ -6,10 +6,11 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import dualgap
-from dualgap import factorised
 from dualgap.algorithms import Newton
 from dualgap.algorithms.second_order import newton_system
 from dualgap.designs import as_design
+from dualgap.linalg import hessian_factor
+from tests.tuned import tuned
 
 RNG = np.random.default_rng(5)
 TALL = RNG.standard_normal((120, 7))
@@ -100,7 +101,7 @@ def test_the_factor_inverts(storage, A, free):
     if free:
         A = np.column_stack((A, np.ones(n)))
         l2 = np.append(l2, 0.0)
-    factor = factorised.HessianFactor(as_design(storage(A)), w, l2)
+    factor = hessian_factor.HessianFactor(as_design(storage(A)), w, l2)
     H = A.T @ (w[:, None] * A) + np.diag(l2)
     r = rng.standard_normal(len(l2))
     np.testing.assert_allclose(factor.solve(r), scipy.linalg.solve(H, r), rtol=1e-9, atol=1e-12)
@@ -116,7 +117,7 @@ def test_a_step_in_row_space_is_the_same_step(storage, free):
     w, l2 = rng.random(n), 0.1 + rng.random(d)
     l2[-1] *= not free
     x, slope = rng.standard_normal(d), rng.standard_normal(n)
-    factor = factorised.HessianFactor(as_design(storage(A)), w, 2.0 * l2).with_strengths(l2)
+    factor = hessian_factor.HessianFactor(as_design(storage(A)), w, 2.0 * l2).with_strengths(l2)
     r = -A.T @ slope - l2 * x
     step, image = factor.newton_step(r, slope, x, A @ x)
     H = A.T @ (w[:, None] * A) + np.diag(l2)
@@ -129,8 +130,8 @@ def test_rows_that_hardly_count_are_left_out_of_a_factor():
     """It says so, and is near the whole one."""
     w = np.where(np.arange(len(TALL)) % 4, 1e-6, 1.0)
     design = as_design(TALL)
-    whole = factorised.HessianFactor(design, w, np.ones(7))
-    part = factorised.HessianFactor(design, w, np.ones(7), norms=design.row_norms_sq())
+    whole = hessian_factor.HessianFactor(design, w, np.ones(7))
+    part = hessian_factor.HessianFactor(design, w, np.ones(7), norms=design.row_norms_sq())
     assert whole.is_exact and not part.is_exact
     r = np.linspace(-1, 1, 7)
     np.testing.assert_allclose(part.solve(r), whole.solve(r), rtol=1e-4)
@@ -140,8 +141,7 @@ def test_rows_that_hardly_count_are_left_out_of_a_factor():
 def narrow(monkeypatch):
     """Float32 copies of small data too, from the first product on."""
     monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
-    monkeypatch.setattr("dualgap.algorithms.second_order.newton_system.NARROW_AFTER", 0)
-    monkeypatch.setattr("dualgap.algorithms.second_order.newton_system.AT_ONCE", 0.0)
+    tuned(monkeypatch, "FACTORS", narrow_after=0, at_once=0.0)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
@@ -161,9 +161,9 @@ def test_narrow_products_do_not_limit_the_answer(loss, A, l2, fit_intercept, nar
 def test_a_narrow_factor_of_a_singular_matrix_is_made_again(narrow):
     A = np.column_stack((TALL, TALL[:, 0] + 1e-6 * TALL[:, 1]))
     design, w, l2 = as_design(A), np.ones(len(A)), np.full(8, 1e-14)
-    factor = factorised.HessianFactor(design, w, l2, narrow=design.narrowed())
+    factor = hessian_factor.HessianFactor(design, w, l2, narrow=design.narrowed())
     assert not factor.is_narrow
-    fine = factorised.HessianFactor(design, w, l2 + 1.0, narrow=design.narrowed())
+    fine = hessian_factor.HessianFactor(design, w, l2 + 1.0, narrow=design.narrowed())
     assert fine.is_narrow and not fine.is_exact
 
 
@@ -284,7 +284,7 @@ def test_no_basis_elsewhere(change):
 @pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
 def test_the_unit_of_all_columns_does_not_count_beside_an_intercept(loss, unit, monkeypatch):
     """The same problem in other units takes as many passes of conjugate gradients."""
-    monkeypatch.setattr(factorised, "cost", lambda *args, **kwargs: np.inf)
+    monkeypatch.setattr(hessian_factor, "cost", lambda *args, **kwargs: np.inf)
     A = np.random.default_rng(2).standard_normal((301, 120)) + 0.5
     b = targets(A, loss)
     arguments = {"loss": loss, "fit_intercept": True, "algorithm": "newton", "tol": 1e-9}
@@ -310,7 +310,7 @@ def residuals(problem, monkeypatch):
     def look(self):
         smooth(self)
         mix = np.nan if self.smoothed is None else self.smoothed.left
-        seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.r, mix)])
+        seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.run.r, mix)])
 
     with monkeypatch.context() as patch:
         patch.setattr(newton_system.System, "_smooth", look)
@@ -321,7 +321,7 @@ def residuals(problem, monkeypatch):
 
 @pytest.fixture
 def no_factor(monkeypatch):
-    monkeypatch.setattr(factorised, "cost", lambda *a, **k: np.inf)
+    monkeypatch.setattr(hessian_factor, "cost", lambda *a, **k: np.inf)
 
 
 def test_residuals_of_the_mix_are_harmonic_sums(no_factor, monkeypatch):
@@ -338,7 +338,7 @@ def test_the_mix_gives_the_dual_point(fit_intercept, no_factor, monkeypatch):
     result, seen = residuals(problem, monkeypatch)
     again = problem.certify(result.x, result.y, intercept=result.intercept)
     assert again.certified and again.relative_gap <= 1e-10
-    monkeypatch.setattr(newton_system, "SMOOTH_FROM", 0.0)
+    tuned(monkeypatch, "SYSTEMS", smooth_from=0.0)
     _, rough = residuals(problem, monkeypatch)
     assert not np.isfinite(rough[:, 1]).any()
     assert len(seen) < len(rough)

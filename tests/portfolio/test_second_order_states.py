@@ -12,11 +12,12 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap.algorithms import ALGORITHMS
-from dualgap.algorithms.second_order import class_blocks, newton_system
+from dualgap.algorithms.second_order import class_blocks
 from dualgap.algorithms.second_order.newton import NewtonState
 from dualgap.algorithms.second_order.newton_system import SystemState
 from dualgap.algorithms.second_order.prox_newton import ProxNewtonState
 from dualgap.algorithms.second_order.working_set import WorkingSetState
+from tests.tuned import tuned
 
 OWN = {"newton": NewtonState, "working-set": WorkingSetState, "prox-newton": ProxNewtonState}
 LOSSES = ["squared", "logistic", "huber", "squared_hinge", "multinomial"]
@@ -77,8 +78,8 @@ def quiet():
 def pieces(request, monkeypatch):
     """Also with systems of many steps, no factor and products with no end."""
     if request.param == "in pieces":
-        monkeypatch.setattr(newton_system, "CHUNK", 2)
-        monkeypatch.setattr("dualgap.factorised.cost", lambda *_, **__: np.inf)
+        tuned(monkeypatch, "SYSTEMS", chunk=2)
+        monkeypatch.setattr("dualgap.linalg.hessian_factor.cost", lambda *_, **__: np.inf)
         monkeypatch.setattr(class_blocks, "price", lambda problem: 20.0)
 
 
@@ -116,8 +117,8 @@ def test_a_pickled_state_goes_on_bitwise(name, loss, pieces):
 
 
 def test_a_system_is_kept_until_it_is_solved(monkeypatch):
-    monkeypatch.setattr(newton_system, "CHUNK", 2)
-    monkeypatch.setattr("dualgap.factorised.cost", lambda *_, **__: np.inf)
+    tuned(monkeypatch, "SYSTEMS", chunk=2)
+    monkeypatch.setattr("dualgap.linalg.hessian_factor.cost", lambda *_, **__: np.inf)
     states = walk("newton", make("newton", "logistic"))[1]
     kept = [state.own.system for state in states]
     assert kept[0] is None

@@ -19,6 +19,7 @@ from dualgap.designs import columns as of_columns
 from dualgap.designs.columns import DenseColumns, row_pieces
 from dualgap.kernels import coordinate
 from dualgap.limits import BESIDE, Limits, one_pass, within
+from tests.tuned import tuned
 
 RNG = np.random.default_rng(7)
 A = RNG.standard_normal((60, 25)) + RNG.standard_normal((60, 1))
@@ -81,8 +82,8 @@ def counted(clock, b, **options):
 
 
 def by_conjugate_gradients(monkeypatch):
-    monkeypatch.setattr(newton_system, "AT_ONCE", 0.0)
-    monkeypatch.setattr(newton_system.factorised, "cost", lambda *_, **__: math.inf)
+    tuned(monkeypatch, "FACTORS", at_once=0.0)
+    monkeypatch.setattr(newton_system.hessian_factor, "cost", lambda *_, **__: math.inf)
 
 
 def by_columns(monkeypatch):
@@ -182,7 +183,7 @@ def test_gram_matrices_are_given_up(layout, clock):
     with within(Limits(seconds=10)) as ours, pytest.raises(limits.OutOfTime):
         clock.time = 16
         assert ours.time_is_up
-        dualgap.factorised.weighted_gram(design, np.ones(3600))
+        dualgap.linalg.hessian_factor.weighted_gram(design, np.ones(3600))
 
 
 # ---- passes ----
@@ -270,11 +271,11 @@ def test_sweeps_in_pieces_are_the_same_sweeps(layout, monkeypatch):
 def test_a_gram_matrix_in_pieces_is_the_same(monkeypatch):
     data = dualgap.designs.as_design(sp.csr_array(np.where(np.abs(A) < 1.0, 0.0, A)))
     w = RNG.random(60)
-    whole = dualgap.factorised.weighted_gram(data, w)
+    whole = dualgap.linalg.hessian_factor.weighted_gram(data, w)
     monkeypatch.setattr(of_columns, "PIECE", 1.0)
     with within(Limits(seconds=1e9)):
         assert len(list(row_pieces(data.rows().indptr, w))) > 3
-        np.testing.assert_array_equal(dualgap.factorised.weighted_gram(data, w), whole)
+        np.testing.assert_array_equal(dualgap.linalg.hessian_factor.weighted_gram(data, w), whole)
 
 
 # ---- interrupts ----

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dualgap import factorised
 from dualgap.algorithms.baselines.sdca import SDCA
 from dualgap.algorithms.contract import Algorithm
 from dualgap.algorithms.needs import missing, serves
@@ -27,6 +26,7 @@ from dualgap.algorithms.primal_dual.ada_bpd import ADFBPD, AdaBPD
 from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.second_order.prox_newton import ProxNewton
 from dualgap.algorithms.second_order.working_set import WorkingSet
+from dualgap.linalg import hessian_factor
 from dualgap.problem import Problem
 
 MANY_ROWS = 1000
@@ -79,7 +79,7 @@ def _condition_for_ascent(problem: Problem) -> float:
     if not problem.base.offers_rows:  # which its kernel walks
         return 0.0
     n, d = problem.n, problem.d
-    if n >= MANY_ROWS and factorised.cost(problem.design, problem.elastic_net.l2) > DEAR:
+    if n >= MANY_ROWS and hessian_factor.cost(problem.design, problem.elastic_net.l2) > DEAR:
         return float(n)
     long = not problem.base.is_sparse and LONG * n <= d and problem.base.nonzeros >= LARGE
     return n / 3.0 if long else 0.0

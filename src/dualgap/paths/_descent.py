@@ -12,7 +12,8 @@ import numpy as np
 from dualgap._types import Array, Mask, Places
 from dualgap.algorithms.second_order.column_gradients import Inverse, finish
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
-from dualgap.algorithms.second_order.restricted import ALL, may_form
+from dualgap.algorithms.second_order.restricted import may_form
+from dualgap.algorithms.second_order.tuning import SETS
 from dualgap.designs import Columns
 from dualgap.paths._growing import GrowingFactor
 from dualgap.paths._hessians import Hessian, Step, in_steps
@@ -76,7 +77,7 @@ class Descent(Hessian):
         matters = (x != 0) | (np.abs(u) >= CLOSE * problem.elastic_net.l1)
         if factor is not None:
             matters |= factor.place >= 0
-        if 4 * np.count_nonzero(matters) >= matters.size <= ALL:
+        if 4 * np.count_nonzero(matters) >= matters.size <= SETS.all_of:
             matters[:] = True
         self.at, self.inside = np.flatnonzero(matters), matters
 

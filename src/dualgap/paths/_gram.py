@@ -28,11 +28,11 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.algorithms.second_order.gram_descent import descend
-from dualgap.algorithms.second_order.restricted import GRAM_SIDE
+from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimated_pair
 from dualgap.designs.contract import BLAS3_GAIN
-from dualgap.factorised import symmetric_gram
 from dualgap.limits import passes_at_most
+from dualgap.linalg.hessian_factor import symmetric_gram
 from dualgap.paths._shifted import REDUCTION, Shifted
 from dualgap.problem import Problem
 
@@ -52,7 +52,7 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     """Whether the path is one for this, and shorter so."""
     n, d = problem.base.shape
     count, side = len(strengths), min(n, d)
-    if not (problem.loss.is_quadratic and side <= GRAM_SIDE and count >= FEWEST):
+    if not (problem.loss.is_quadratic and side <= GRAMS.largest_side and count >= FEWEST):
         return False
     if not (problem.penalty_weights.all() and all(l1 + l2 > 0 for l1, l2 in strengths)):
         return False

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from dualgap._types import Array, Mask, Places
 from dualgap.algorithms.second_order.column_gradients import Inverse
 from dualgap.designs import Columns
+from dualgap.linalg.cholesky import lower_factor
 
 RIDGE = 1e-3
 """Against equal columns, whose H is singular, and single precision."""
@@ -126,8 +127,8 @@ class GrowingFactor:
         corner.flat[:: new.size + 1] += RIDGE
         if not np.isfinite(corner).all():
             return
-        L, failed = scipy.linalg.lapack.spotrf(corner, lower=1, clean=1)
-        if failed:
+        L = lower_factor(corner)
+        if L is None:
             return
         triangle = np.ascontiguousarray(scipy.linalg.lapack.strtri(L, lower=1)[0])
         self.E, self.inner = np.concatenate((self.E, -(triangle @ (W @ self.E)))), None

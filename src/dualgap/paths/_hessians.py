@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap import factorised
 from dualgap._types import Array
 from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.designs.intercept import InterceptDesign
+from dualgap.linalg import hessian_factor
+from dualgap.linalg.lanczos import Lanczos
 from dualgap.paths._gram import CALLS, spared
-from dualgap.paths._krylov import Lanczos
+from dualgap.paths._krylov import krylov_space
 from dualgap.problem import Problem
 
 POINTS = 5.0
@@ -65,8 +66,8 @@ def may_factorise(problem: Problem) -> bool:
     """Whether a factor pays."""
     design, side = problem.design, min(problem.design.shape)
     work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)  # with each strength
-    work += design.gram_multiplications(factorised.by_columns(design)) / POINTS
-    return side <= factorised.LARGEST_SIDE and work <= spared(problem)
+    work += design.gram_multiplications(hessian_factor.by_columns(design)) / POINTS
+    return side <= hessian_factor.LARGEST_SIDE and work <= spared(problem)
 
 
 def in_steps(problem: Problem, multiplications: float) -> float:
@@ -78,7 +79,7 @@ class Factor(Hessian):
     """Without l1: d = -(H + diag(l2))^(-1) (u + l2 x)."""
 
     def __init__(self) -> None:
-        self.factor: factorised.HessianFactor | None = None
+        self.factor: hessian_factor.HessianFactor | None = None
 
     def serves(self, problem: Problem, x: Array, u: Array) -> bool:
         """Whether there is a factor."""
@@ -92,7 +93,7 @@ class Factor(Hessian):
     def renew(self, problem: Problem, x: Array, u: Array, hess: Array) -> float:
         """The factor of H at this point."""
         outer, last = (None, None) if self.factor is None else (self.factor.outer, self.factor.last)
-        self.factor = factorised.HessianFactor(
+        self.factor = hessian_factor.HessianFactor(
             problem.design, problem.q * hess, problem.elastic_net.l2, outer=outer, last=last
         )
         work = min(problem.design.shape) ** 3 / 3.0 / (2.0 * BLAS3_GAIN)
@@ -136,7 +137,7 @@ class Subspace(Hessian):
         if problem.fit_intercept:
             self.h, self.corner = base.rmatvec(w), float(w.sum())
         m = self.h / (math.sqrt(self.corner) or 1.0)
-        space = Lanczos(base, w, m, self.unit, self._reduced(problem, x, u)[0], MOST)
+        space = krylov_space(base, w, m, self.unit, self._reduced(problem, x, u)[0], MOST)
         while space.may_grow:
             space.grow()
             if space.size >= FEW and space.left(space.solve(problem.l2)) <= KNOWN * space.length:

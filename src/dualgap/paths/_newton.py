@@ -24,10 +24,11 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order.curvature import curvature, is_smooth
-from dualgap.algorithms.second_order.restricted import GRAM_SIDE
+from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimate_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import passes_at_most
+from dualgap.linalg.line_search import Trial, first_that_falls
 from dualgap.paths._ahead import Stop
 from dualgap.paths._descent import Descent
 from dualgap.paths._gram import FEWEST
@@ -61,7 +62,7 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
         return not problem.loss.is_quadratic
     # Squared loss with l1 alone, and too many columns for a Gram matrix: solves on dense working
     # sets take fewer passes.
-    lasso_too = problem.size <= GRAM_SIDE or not problem.loss.is_quadratic
+    lasso_too = problem.size <= GRAMS.largest_side or not problem.loss.is_quadratic
     lasso_too = lasso_too or problem.design.is_sparse
     return all(l1 > 0 and (l2 > 0 or lasso_too) for l1, l2 in strengths)
 
@@ -190,14 +191,15 @@ def _evaluated(problem: Problem, x: Array, z: Array) -> _Point:
 
 def _shortened(problem: Problem, start: _Point, end: _Point) -> _Point:
     """A point between the two that is no worse than the first, if there is one."""
-    share = 0.5
-    for _ in range(HALVINGS):
+
+    def look(share: float) -> Trial:
         x = start.x + share * (end.x - start.x)
         new = _evaluated(problem, x, start.z + share * (end.z - start.z))
-        if new.primal <= start.primal:
-            return new
-        share *= 0.5
-    return start
+        return Trial(new.primal, 0.0, new)
+
+    lengths = (0.5 ** (k + 1) for k in range(HALVINGS))
+    found = first_that_falls(look, lengths, start.primal, decrease=0.0, rounding=0.0)
+    return start if found is None else found[1].point
 
 
 def _hessian_for(problem: Problem) -> Hessian:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg.lapack
 
 from dualgap._types import Array
-from dualgap.factorised import cholesky, cholesky_solve
+from dualgap.linalg.cholesky import cholesky
 
 REDUCTION = 10
 """Factorisations that the tridiagonal form costs, at most: for fewer s they are made instead."""
@@ -54,8 +54,8 @@ class Shifted:
             if np.linalg.norm(more) <= CLOSE * np.linalg.norm(w):
                 return w
         factor = cholesky(self.M, shift)
-        w = cholesky_solve(factor, r)
-        return w + cholesky_solve(factor, r - shift * w - self.M @ w)
+        w = factor.solve(r)
+        return w + factor.solve(r - shift * w - self.M @ w)
 
     def _reduced(self, shift: float, r: Array) -> Array | None:
         """By the tridiagonal form; None if there is none, or rounding makes it indefinite."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dualgap import factorised
 from dualgap._names import lookup
 from dualgap.algorithms import Algorithm, Newton
+from dualgap.linalg import hessian_factor
 from dualgap.preconditioners.contract import Change, Preconditioner
 from dualgap.preconditioners.diagonal import Diagonal
 from dualgap.preconditioners.low_rank import LowRank
@@ -70,5 +70,8 @@ def automatic_preconditioner(
     g = problem.elastic_net
     if design.is_sparse or not g.has_l2 or not (g.l2[: problem.d] > 0.0).all():
         return None
-    few = 4 * problem.n <= problem.d and factorised.cost(design, g.l2[: problem.d]) <= _CHEAP_BASIS
+    few = (
+        4 * problem.n <= problem.d
+        and hessian_factor.cost(design, g.l2[: problem.d]) <= _CHEAP_BASIS
+    )
     return Rows(whiten=False) if few else None

@@ -35,6 +35,7 @@ from dualgap.algorithms.primal_dual.adaptation import Curvature
 from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
 from dualgap.designs.ledger import products
+from dualgap.linalg.cholesky import factor_and_condition
 from dualgap.preconditioners.contract import (
     Change,
     Preconditioner,
@@ -320,10 +321,8 @@ def whitening_matrix(base: Design, weights: Array, means: Array | None, l2: Arra
 
 def inverse_root(K: Array) -> tuple[Array, float]:
     """T with T'KT = I on the range of K, and the reciprocal of K's condition number."""
-    norm = float(np.abs(K).sum(axis=0).max())
-    factor, info = scipy.linalg.lapack.dpotrf(K, lower=1)
-    rcond = float(scipy.linalg.lapack.dpocon(factor, norm, uplo="L")[0]) if info == 0 else 0.0
-    if rcond >= WELL_CONDITIONED:
+    factor, rcond = factor_and_condition(K)
+    if factor is not None and rcond >= WELL_CONDITIONED:
         inverse, _ = scipy.linalg.lapack.dtrtri(factor, lower=1)
         return np.ascontiguousarray(np.tril(inverse).T), rcond
     e, V = scipy.linalg.eigh(K, check_finite=False)

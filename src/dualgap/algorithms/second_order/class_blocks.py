@@ -15,30 +15,21 @@ from collections.abc import Callable
 import numpy as np
 
 from dualgap._types import Array, Mask
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.gram_descent import largest_gain
 from dualgap.designs.columns import PIECE
 from dualgap.designs.contract import BLAS3_GAIN
-from dualgap.factorised import cholesky, cholesky_solve, symmetric_gram
 from dualgap.limits import current
+from dualgap.linalg.cholesky import cholesky
+from dualgap.linalg.hessian_factor import symmetric_gram
 from dualgap.problem import Problem
-
-LARGEST_SIDE = 1024
-"""Blocks with a larger side than this are not formed."""
-LARGEST = 2**25
-"""Blocks are not formed if all of them together have more entries than this (256 MB)."""
-LARGEST_WHOLE = 2048
-"""All of H is not formed if its side is larger than this."""
-EXACT = 1e-4
-"""Descent on a class ends when this share of the largest gain of a coordinate is left."""
-LEAST_SWEEPS = 3
-"""Coordinate descent on a class may take so many sweeps, whatever they cost."""
 
 
 def price(problem: Problem) -> float:
     """What the blocks cost, in passes."""
     design = problem.design
     d = design.shape[1]
-    if d > LARGEST_SIDE or d * math.prod(problem.shape) > LARGEST:
+    if d > tuning.CLASSES.largest_side or d * math.prod(problem.shape) > tuning.CLASSES.largest:
         return np.inf
     work = design.gram_multiplications(True) + d**3 / 3.0 / BLAS3_GAIN
     return float(work / (2.0 * design.nonzeros))
@@ -48,7 +39,7 @@ def whole_price(problem: Problem) -> float:
     """What all of H costs, K (K + 1)/2 blocks, in passes."""
     side = math.prod(problem.shape)
     K = side // problem.shape[0]
-    return 0.5 * (K + 1) * price(problem) if side <= LARGEST_WHOLE else np.inf
+    return 0.5 * (K + 1) * price(problem) if side <= tuning.CLASSES.largest_whole else np.inf
 
 
 def class_blocks(problem: Problem, hess: Array, least: float | Array) -> Array:
@@ -86,7 +77,7 @@ def inverse_on(G: Array, l2: Array, free: Mask) -> Callable[[Array], Array]:
         columns, into = r.reshape(len(r), -1), out.reshape(len(r), -1)
         for k, (at, factor) in enumerate(zip(places, factors, strict=True)):
             if factor is not None:
-                into[at, k] = cholesky_solve(factor, columns[at, k])
+                into[at, k] = factor.solve(columns[at, k])
         return out
 
     return solve
@@ -97,18 +88,18 @@ def descent(
 ) -> tuple[Array, float]:
     """A t with less u'(t - x) + (share/2)(t - x)'G(t - x) + g(t) than x, and the multiplications.
 
-    Class by class, by coordinate descent: the minimiser but for `EXACT`, unless that takes more
-    than ``most`` multiplications.
+    Class by class, by coordinate descent: the minimiser but for `tuning.Classes.exact`, unless that
+    takes more than ``most`` multiplications.
     """
     from dualgap.kernels.coordinate import gram_sweeps
 
     out, work = np.empty_like(x), 0.0
-    sweeps = max(LEAST_SWEEPS, int(most / G.size))
+    sweeps = max(tuning.CLASSES.least_sweeps, int(most / G.size))
     parts = zip(G, *map(_columns, (u, x, l1, l2, out)), strict=True)
     for part, slope, start, *strengths, into in parts:
         block = part if share == 1.0 else share * part
         limits, ridge = map(np.ascontiguousarray, strengths)
-        goal = EXACT * largest_gain(block.diagonal(), slope, start, limits, ridge)
+        goal = tuning.CLASSES.exact * largest_gain(block.diagonal(), slope, start, limits, ridge)
         t = start.copy()
         gradient, done, left = slope.copy(), 0, np.inf
         piece = max(1, int(PIECE // block.size))

@@ -16,18 +16,13 @@ from collections.abc import Callable
 import numpy as np
 
 from dualgap._types import Array, Mask
+from dualgap.algorithms.second_order import tuning
 from dualgap.designs import Columns
 from dualgap.limits import current
+from dualgap.linalg.conjugate_gradients import ConjugateGradients
 
 Inverse = Callable[[Array], Array]
 """r -> M^(-1) r for a matrix M that stands for that of the model on F; 0 where r is."""
-
-MOST = 100
-"""Conjugate gradients end after so many products with A_F and its transpose."""
-TRIALS = 3
-"""So many lengths of the step are tried, each a quarter of the last."""
-FURTHER = 0.3
-"""Conjugate gradients aim at this share of the goal of coordinate descent: they converge faster."""
 
 
 def finish(
@@ -61,24 +56,20 @@ def finish(
     unit = np.divide(1.0, total, out=np.zeros_like(total), where=free)
     inverse = (lambda r: unit * r) if prepare is None else prepare(free)
     g = columns.rmatvec(v)
-    r = np.where(free, -(g + l1 * np.sign(x) + l2 * x), 0.0)
-    d, Ad = np.zeros_like(x), np.zeros_like(w)
-    p, rho, count, limits = np.zeros_like(x), np.inf, 0, current()
-    while count < MOST and float(np.max(unit * r * r, initial=0.0)) > FURTHER * goal:
+    run = ConjugateGradients.begun(np.where(free, -(g + l1 * np.sign(x) + l2 * x), 0.0))
+    Ad, count, limits = np.zeros_like(w), 0, current()
+    most, goal = tuning.SYSTEMS.most_products, tuning.DESCENT.further * goal
+    while count < most and float(np.max(unit * run.r * run.r, initial=0.0)) > goal:
         if limits.ends(2.0 * columns.nonzeros):
             return x, float(count + 1)
-        s = inverse(r)
-        rho, before = float(r @ s), rho
-        p = s + (rho / before) * p
-        Ap = columns.matvec(p)
-        Hp = columns.rmatvec(w * Ap) + l2 * p
+        run.turn(inverse(run.r))
+        assert run.p is not None
+        Ap = columns.matvec(run.p)
         count += 1
-        curvature = float(p @ Hp)
-        if not (curvature > 0.0 and rho > 0.0):
+        if not run.advance(np.where(free, columns.rmatvec(w * Ap) + l2 * run.p, 0.0)):
             break
-        a = rho / curvature
-        d, Ad, r = d + a * p, Ad + a * Ap, np.where(free, r - a * Hp, 0.0)
-    new, image = _within(columns, w, g, x, d, Ad, l1, l2)
+        Ad += run.length * Ap
+    new, image = _within(columns, w, g, x, run.d, Ad, l1, l2)
     v += w * image
     return new, float(count + 1)
 
@@ -91,7 +82,7 @@ def _within(
     Or else the first to do so ends the step.
     """
     share = 1.0
-    for _ in range(TRIALS):
+    for _ in range(tuning.DESCENT.shorter):
         crossing = (l1 > 0.0) & (np.sign(x) * np.sign(x + share * d) < 0.0)
         if not crossing.any():
             return x + share * d, share * Ad

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.algorithms.second_order import tuning
 from dualgap.problem import Problem
-
-LEAST_DAMPING = 1e-8
-"""An m that is not 0 is at least this share of the mean of phi'', in units of 1/gamma."""
-FIRST_KNOWN = 1e-2
-"""A loss without gamma begins with this m where the user has given a point to start from."""
-MOST_RISE = 1e3
-"""From one system to the next m grows at most by this factor."""
 
 
 def curvature(problem: Problem, z: Array, slope: Array) -> Array:
@@ -48,7 +42,7 @@ def first_x(problem: Problem) -> Array:
 def first_share(problem: Problem, kinks: float, x0: Array | None) -> float:
     """The m to begin with: all of it where nothing is known and phi'' has no bound."""
     if problem.loss.gamma is None:
-        return 1.0 if x0 is None else FIRST_KNOWN
+        return 1.0 if x0 is None else tuning.DAMPING.first
     return 0.0 if is_smooth(problem) else kinks
 
 
@@ -64,11 +58,11 @@ def next_damping(
     """The share m of 1/gamma for the next system: P fell at t, where the model gains ``gain``."""
     gamma = problem.loss.gamma
     share = 1.0 if gamma is None else level * gamma  # of phi'' in what it is raised by
-    least = LEAST_DAMPING * max(share, LEAST_DAMPING)
+    least = tuning.DAMPING.least * max(share, tuning.DAMPING.least)
     if not gain > 0.0:  # flat: nothing to solve with
         t = 0.0
     if t < 1.0:
-        return float(min(max(damping, least) / max(t, 1.0 / MOST_RISE), 1.0))
+        return float(min(max(damping, least) / max(t, 1.0 / tuning.DAMPING.most_growth), 1.0))
     if fallen < 0.25 * gain:
         return damping
     if damping > least:

@@ -13,8 +13,8 @@ tol, and no separate effort is made for the dual.
 Squared loss: one system is all there is, and x moves with the conjugate gradients.
 
 The preconditioner is diagonal, until the conjugate gradients have cost as many passes as a
-factorisation would (`factorised.cost`); then H is factorised where the run stands. So the cost is
-at most twice that of the better choice, known only in hindsight. A factor serves later systems
+factorisation would (`hessian_factor.cost`); then H is factorised where the run stands. So the cost
+is at most twice that of the better choice, known only in hindsight. A factor serves later systems
 too, until they have in turn cost as much.
 
 Where phi'' is no guide (far from the solution, at a kink, on rows that are classified with
@@ -29,7 +29,6 @@ trace at most.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -40,6 +39,7 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import bound_on_gram, conjugate_at, with_dual
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
@@ -51,19 +51,10 @@ from dualgap.algorithms.second_order.curvature import (
 )
 from dualgap.algorithms.second_order.newton_system import System, SystemState, strengths
 from dualgap.algorithms.tasks import bend
-from dualgap.factorised import HessianFactor
-from dualgap.limits import check
+from dualgap.linalg.hessian_factor import HessianFactor
+from dualgap.linalg.line_search import Trial, near_lowest
 from dualgap.problem import Problem
 from dualgap.state import State, replace
-
-FIRST_DAMPING = 1e-2
-"""Losses with kinks in their slope begin with this m, the share of 1/gamma added to phi''."""
-HOPELESS = 0.1
-"""After a step that gained more than this share of P no second dual point is tried."""
-RISE = 1e-10
-"""A step after which P has risen by more than this share is taken back."""
-LONGER = 0.2
-"""A step goes on if P falls at its end by more than this share of the slope at its beginning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +136,7 @@ class Newton(SecondOrder):
             slope=s.y,
             hess=hess,
             mean_hess=problem.mean(hess) if gamma is None else 1.0 / gamma,
-            damping=first_share(problem, FIRST_DAMPING, x0),
+            damping=first_share(problem, tuning.DAMPING.first, x0),
         )
         return Start(replace(s, own=own))
 
@@ -163,7 +154,7 @@ class Newton(SecondOrder):
     def step(self, problem: Problem, s: State) -> State:
         """Some products with H; when the system is solved (squared loss: at once), a move."""
         if s.own.drifted:
-            s = _anew(problem, s)
+            s = _recomputed(problem, s)
         solver = System(problem, s, self.tol)
         solver.iterate()
         own: NewtonState = replace(
@@ -179,12 +170,12 @@ class Newton(SecondOrder):
 def _move(problem: Problem, s: State, system: System) -> State:
     """Line 3, and the better of two dual points."""
     own: NewtonState = s.own
-    d, Ad = system.d, system.Ad
+    d, Ad = system.run.d, system.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
     x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
     hess = curvature(problem, z, slope)
     level = mean_curvature(problem, hess)
-    damping = next_damping(problem, system.damping, system.gain, t, s.primal - primal, level)
+    damping = next_damping(problem, system.damping, system.run.gain, t, s.primal - primal, level)
     if problem.design.streams and system.is_followed_by_factor(primal):
         least = least_curvature(problem, damping, z, slope)
         problem.design.gram_comes(problem.q * (hess + least))
@@ -193,12 +184,13 @@ def _move(problem: Problem, s: State, system: System) -> State:
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, y=slope, u=u, primal=primal,
         own=replace(
             own, gradient=_gradient(problem, x, u), slope=slope, hess=hess, mean_hess=level,
-            damping=damping, last_gain=system.gain,
+            damping=damping, last_gain=system.run.gain,
         ),
     )  # fmt: skip
     smooth, Lam = primal - problem.regularizer.value(x), bound_on_gram(problem)
     new = with_dual(problem, new, Lam, conjugate_at(problem, z, slope, smooth))
-    if t == 1.0 and system.left is not None and system.gain <= HOPELESS * primal:
+    gained_little = system.run.gain <= tuning.SYSTEMS.second_dual * primal
+    if t == 1.0 and system.left is not None and gained_little:
         y: Array = own.slope + bend(own.hess, system.least, Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
@@ -211,7 +203,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
 def _move_exactly(problem: Problem, s: State, system: System) -> State:
     """Squared loss: x + d for the d at hand, for the model is P itself."""
     base, end = system.base, system.dual_end
-    x, z = base.x + system.d, base.z + system.Ad
+    x, z = base.x + system.run.d, base.z + system.Ad
     y = problem.loss.grad(base.z + end.Ad, problem.b)
     u = np.asarray(-system.l2 * (base.x + end.d) - end.left)
     new = replace(
@@ -221,7 +213,7 @@ def _move_exactly(problem: Problem, s: State, system: System) -> State:
     return with_dual(problem, new)
 
 
-def _anew(problem: Problem, s: State) -> State:
+def _recomputed(problem: Problem, s: State) -> State:
     """What the recurrences carry drifts: go on from what the data say."""
     z, y, u = problem.slope_at(s.x)
     own = replace(s.own, gradient=_gradient(problem, s.x, u), slope=y, drifted=False)
@@ -229,42 +221,21 @@ def _anew(problem: Problem, s: State) -> State:
 
 
 def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float, float, Array]:
-    """t = 1, unless P rises there or still falls steeply; then near its lowest point.
-
-    Also P and phi' there. Beyond 1 it is where the curvature falls along d, as it does on rows
-    that are classified well. 0 if P rises everywhere: where phi'' vanishes d may be of any length.
-    """
+    """t, and P and phi' there; 0 if P rises everywhere: without phi'' d may be of any length."""
     slope = dot(s.own.gradient, d)
-    rounding = 1e-14 * abs(s.primal)
 
-    def at(t: float) -> tuple[float, Array, bool, float]:
-        """P, phi', whether P has fallen enough, and its derivative along d."""
-        check()
-        z = s.z + t * Ad
-        smooth, slopes = problem.mean_loss_grad(z)
+    def look(t: float) -> Trial:
         x = s.x + t * d
-        primal = smooth + problem.regularizer.value(x)
+        smooth, slopes = problem.mean_loss_grad(s.z + t * Ad)
         rise = problem.inner(slopes, Ad) + dot(strengths(problem) * x, d)
-        return primal, slopes, primal <= s.primal + 1e-4 * t * slope + rounding, rise
+        return Trial(smooth + problem.regularizer.value(x), t * slope, slopes, rise)
 
-    primal, slopes, enough, rise = at(1.0)
+    # Beyond 1 it is where the curvature falls along d, as it does on rows that are classified well.
     may_lengthen = problem.elastic_net.has_l2 and is_smooth(problem)  # or t may have no bound
-    if enough and not (may_lengthen and rise < LONGER * slope):
-        return 1.0, primal, slopes
-    low, high = (1.0, math.inf) if enough else (0.0, 1.0)  # P falls at low and rises at high
-    t = 2.0 if enough else 0.5
-    for _ in range(60):
-        primal, slopes, enough, rise = at(t)
-        if enough and abs(rise) <= 0.1 * abs(slope):
-            break
-        low, high = (t, high) if rise < 0.0 else (low, t)
-        if high == math.inf:
-            t = 2.0 * t
-        else:
-            t = 0.5 * (low + high) if low > 0.0 else 0.25 * high
-    if not primal <= s.primal + RISE * abs(s.primal):
+    t, end = near_lowest(look, s.primal, slope, may_lengthen=may_lengthen)
+    if not end.value <= s.primal + tuning.SYSTEMS.most_rise * abs(s.primal):
         return 0.0, s.primal, s.own.slope
-    return t, primal, slopes
+    return t, end.value, end.point
 
 
 def _gradient(problem: Problem, x: Array, u: Array) -> Array:

@@ -15,52 +15,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dualgap import factorised
 from dualgap._arrays import dot
 from dualgap._types import Array, Mask
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.curvature import least_curvature
 from dualgap.algorithms.tasks import curved
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.tasks import product_pair, weigh
 from dualgap.limits import current
+from dualgap.linalg import hessian_factor
+from dualgap.linalg.conjugate_gradients import ConjugateGradients
 from dualgap.problem import Problem
 from dualgap.state import State
 
 if TYPE_CHECKING:
     from dualgap.algorithms.second_order.newton import NewtonState
-
-CHUNK = 25
-"""One step of the driver makes at most so many products with H."""
-STALLED = 0.5
-"""Nash and Sofer's test holds when a step gains less than this share of the mean gain so far."""
-FORCING = 0.25
-"""That test ends a system only if r'M^(-1)r, too, has fallen to this share of its first value."""
-SOLVED = 1e-3
-"""A system is solved, whatever that test says, if r'M^(-1)r has fallen to this share of it."""
-FAR = 1e3
-"""With a predicted gain of more than this times tol, a step is taken without its dual point."""
-ROUGH = 1e-4
-"""In that comparison tol counts as this if it is larger."""
-NEGLIGIBLE = 0.1
-"""Rows that are left out carry at most this share of the trace of the data's part of H."""
-WORTH_IT = 0.6
-"""Rows are left out only if no more than this share of them is left."""
-AT_ONCE = 5.0
-"""A factorisation that costs no more passes than this is made without waiting."""
-NEAR = 3e-2
-"""After a gain of at most this share of P, the factor of the last system still serves."""
-NARROW_AFTER = 1
-"""The float32 copy, which costs about a product, is made after so many products in a run."""
-NARROW_PRICE = 0.5
-"""A Gram matrix of the float32 copy costs this share of one of the data."""
-TOO_NARROW = 12
-"""A factor of the float32 copy that takes so many products is made again from the data."""
-SMOOTH_FROM = 30.0
-"""The dual point is smoothed once the residual is within this factor of what is asked for."""
-FLAT = 1e-15
-"""A direction is flat if its curvature is this share of what its coordinates have one by one."""
-NOTHING = 1e-19
-"""A predicted gain below this share of P counts as none."""
 
 
 class Smoothed(NamedTuple):
@@ -93,29 +62,19 @@ class SystemState:
     """The point at which H and g were taken."""
     rows: Mask | None
     """The rows of the data that H is summed over; None means all of them."""
-    d: Array
-    """The answer so far."""
+    run: ConjugateGradients
+    """The conjugate gradients: the answer d so far, what is left of the system, and the way on."""
     Ad: Array
     """The product A d; it stays 0 while H is summed over some of the rows only."""
-    r: Array
-    """What is left of the system, r = -g - H d, as the conjugate gradients carry it along."""
-    p: Array | None
-    """The next direction of the conjugate gradients; None if there was no first one yet."""
-    rho: float
-    """The square of r in the norm of the preconditioner M: r'M^(-1) r."""
     rho0: float
-    """The value of ``rho`` when the system was begun, which ``rho`` is compared with."""
-    gain: float
-    """By how much d lowers the quadratic model of P."""
-    count: int
-    """The number of conjugate gradient steps taken on this system."""
+    """The value of ``run.rho`` when the system was begun, which it is compared with."""
     factorised_at: int | None
-    """The ``count`` at which this H was factorised.
+    """The ``run.count`` at which this H was factorised.
 
     None means that there is no factor, or one of another system's H.
     """
-    rho_looked_at: float
-    """The value of ``rho`` when r was last computed from the data; infinity before that.
+    rho_from_data: float
+    """The value of ``run.rho`` when r was last computed from the data; infinity before that.
 
     Between such times r comes from products with the float32 copy of the data.
     """
@@ -130,12 +89,11 @@ class System:
 
     Attributes
     ----------
-    d, Ad : array
-        The answer so far.
+    run : ConjugateGradients
+        The answer d so far, and what it gains by the quadratic model.
+    Ad : array
     left : array or None
         r = -g - H d; None if nobody has looked.
-    gain : float
-        What d gains, by the quadratic model.
     solved : bool
     passes : float
         What `iterate` has cost.
@@ -147,15 +105,14 @@ class System:
         self.own, self.damping = own, own.damping
         kept = _begun(problem, s) if own.system is None else own.system
         self.base, self.rows = kept.base, kept.rows
-        self.d, self.Ad, self.r, self.p = kept.d, kept.Ad, kept.r, kept.p
-        self.rho, self.rho0, self.gain, self.count = kept.rho, kept.rho0, kept.gain, kept.count
-        self.factorised_at, self.rho_looked_at = kept.factorised_at, kept.rho_looked_at
+        self.run, self.Ad, self.rho0 = kept.run, kept.Ad, kept.rho0
+        self.factorised_at, self.rho_from_data = kept.factorised_at, kept.rho_from_data
         self.intercept_column, self.smoothed = kept.intercept_column, kept.smoothed
         self.factor: Any = own.factor
         self.paid, self.products = own.paid, own.products
         self.may_narrow = own.may_narrow
         self.left: Array | None = None
-        self.ahead: list[Array] = []
+        self.known_adjoint: list[Array] = []
         """The phi' at the end of the step and A'Q times it, where they came with A d."""
         self.passes, self.solved = 0.0, False
         self.l2 = strengths(problem)
@@ -167,79 +124,67 @@ class System:
         if self.solved:
             return None
         return SystemState(
-            base=self.base, rows=self.rows, d=self.d, Ad=self.Ad, r=self.r, p=self.p, rho=self.rho,
-            rho0=self.rho0, gain=self.gain, count=self.count, factorised_at=self.factorised_at,
-            rho_looked_at=self.rho_looked_at, intercept_column=self.intercept_column,
-            smoothed=self.smoothed,
+            base=self.base, rows=self.rows, run=self.run, Ad=self.Ad, rho0=self.rho0,
+            factorised_at=self.factorised_at, rho_from_data=self.rho_from_data,
+            intercept_column=self.intercept_column, smoothed=self.smoothed,
         )  # fmt: skip
 
     def iterate(self) -> None:
-        """Conjugate gradients, until solved or for CHUNK products."""
+        """Conjugate gradients, until it is solved or a chunk of products is made."""
         problem = self.problem
         share, product = self._hessian()
         self._consider_factorising()
-        Ap = None
-        if self.p is None:
-            Ap = self._point()
-            self.rho0 = self.rho0 or self.rho
+        Ap, self.run = None, self.run.copy()  # the state that this began at keeps its own
+        if self.run.p is None:
+            Ap = self._first_direction()
+            self.rho0 = self.rho0 or self.run.rho
         # Nothing to gain but rounding, which a singular H would blow up. (With l2 there may be:
         # for D, which divides by it.)
-        nothing = 0.0 if problem.elastic_net.has_l2 else NOTHING * problem.scale(self.base.primal)
-        if not self.rho > nothing:
+        nothing = tuning.SYSTEMS.nothing * problem.scale(self.base.primal)
+        if not self.run.rho > (0.0 if problem.elastic_net.has_l2 else nothing):
             self.solved = True
         elif self._is_newton_step():
-            self._take(Ap)
+            self._accept_first_direction(Ap)
             return
-        self.left = self.r
-        most = min(CHUNK - self.count % CHUNK, max(1.0, self.s.budget - self.s.passes - 1.0))
+        chunk = tuning.SYSTEMS.chunk
+        most = min(chunk - self.run.count % chunk, max(1.0, self.s.budget - self.s.passes - 1.0))
         done, rough = 0, False
-        if not self.solved:  # the state that this began at keeps its own
-            assert self.p is not None
-            self.d, self.Ad, self.r = self.d.copy(), self.Ad.copy(), self.r.copy()
-            self.p = self.p.copy()
+        if not self.solved:
+            self.Ad = self.Ad.copy()
             if self.smoothed is not None:
                 self.smoothed = Smoothed(*(part.copy() for part in self.smoothed))
-        limits = current()
+        limits, run = current(), self.run
         while not self.solved and done < most and not (done and limits.time_is_up):
-            assert self.p is not None
-            if self._narrows():
+            assert run.p is not None
+            if self._may_use_float32():
                 rough, self.smoothed = True, None
-                Ap, Hp = self._narrow_product(self.p)
+                Ap, Hp = self._float32_product(run.p)
             else:
-                Ap, Hp = product(self.p)
-            Hp += self.l2 * self.p
-            self._pay(share)
+                Ap, Hp = product(run.p)
+            Hp += self.l2 * run.p
+            self._charge(share)
             self.products += 1
             done += 1
-            curvature = dot(self.p, Hp)
-            if not curvature > FLAT * dot(self.units * self.p, self.p):
+            if not run.advance(Hp, tuning.SYSTEMS.flat * dot(self.units * run.p, run.p)):
                 self.solved = True  # a flat direction, or the end of precision
                 self.may_narrow = self.may_narrow and not rough
                 break
-            a = self.rho / curvature
-            self.d += a * self.p
             if self.rows is None:
-                self.Ad += a * Ap
-            self.r -= a * Hp
-            gained = 0.5 * a * self.rho
-            self.gain += gained
-            self.count += 1
-            search = self._precondition(self.r)
-            rho = dot(self.r, search)
+                self.Ad += run.length * Ap
+            gained = 0.5 * run.length * run.rho
+            search = self._precondition(run.r)
             if not rough:
                 self._smooth()
-            self.solved = self._enough(gained, rho, 0.5 * self.slack if rough else self.slack)
-            self.p *= rho / self.rho
-            self.p += search
-            self.rho = rho
+            run.turn(search)
+            self.solved = self._enough(gained, run.rho, 0.5 * self.slack if rough else self.slack)
             if not self.solved and self._consider_factorising():
-                self._point()
-        self.left = self.r
+                self._first_direction()
+        self.left = self.run.r
         if self.rows is not None:
             if self.solved:
-                self._look_at_step()
+                self._product_with_data()
         elif rough:
-            self._look(product)
+            self._residual_from_data(product)
 
     # ---- products ----
 
@@ -267,18 +212,20 @@ class System:
         """The diagonal of Q (phi'' + m/gamma)."""
         return np.asarray(self.problem.q * (self.own.hess + self.least))
 
-    def _narrows(self) -> bool:
+    def _may_use_float32(self) -> bool:
         """Whether the next product is made with the float32 copy."""
-        if not self.may_narrow or self.rows is not None or self.products < NARROW_AFTER:
+        if not self.may_narrow or self.rows is not None:
+            return False
+        if self.products < tuning.FACTORS.narrow_after:
             return False
         return not self.problem.loss.is_vector and self.problem.constants.narrow is not None
 
-    def _narrow_product(self, p: Array) -> tuple[Array, Array]:
+    def _float32_product(self, p: Array) -> tuple[Array, Array]:
         narrow = self.problem.constants.narrow
         assert narrow is not None
         return narrow.weighted_sweep(p, self.weights)
 
-    def _pay(self, passes: float) -> None:
+    def _charge(self, passes: float) -> None:
         self.passes += passes
         self.paid += passes
 
@@ -289,71 +236,73 @@ class System:
         problem = self.problem
         if problem.loss.is_vector:
             return False
-        at, narrow = self.factorised_at, None
+        at, narrow, rules = self.factorised_at, None, tuning.FACTORS
         if at is not None:  # again, if the float32 copy has not been good enough
-            if self.factor.is_exact or not self.factor.is_narrow or self.count < at + TOO_NARROW:
+            if self.factor.is_exact or not self.factor.is_narrow:
+                return False
+            if self.run.count < at + rules.narrow_products:
                 return False
             self.may_narrow = False
         elif self.factor is not None and problem.loss.is_quadratic:  # it is H's already
             return False
-        l2 = problem.elastic_net.l2
+        l2, by_columns = problem.elastic_net.l2, hessian_factor.by_columns(problem.design)
         outer, price = None if self.factor is None else self.factor.outer, self._price
-        at_once = AT_ONCE * (2.0 if problem.loss.is_quadratic else 1.0)  # for it is the last
+        at_once = (2.0 if problem.loss.is_quadratic else 1.0) * rules.at_once  # for it is the last
         if self.factor is not None and self._is_near():
             at_once = 0.0
-        if price > AT_ONCE and self.may_narrow and factorised.by_columns(problem.design):
-            if self.products >= NARROW_AFTER:
+        if price > rules.at_once and self.may_narrow and by_columns:
+            if self.products >= rules.narrow_after:
                 narrow = problem.constants.narrow
-                price *= NARROW_PRICE if narrow is not None else 1.0
+                price *= rules.narrow_price if narrow is not None else 1.0
         if self.paid < price and price > at_once and at is None:
             return False
         norms, w = None, self.weights
-        if factorised.by_columns(problem.design) and not problem.constants.is_uneven:
-            count = np.count_nonzero(w >= factorised.LITTLE * w.mean())
+        if by_columns and not problem.constants.is_uneven:
+            count = np.count_nonzero(w >= hessian_factor.LITTLE * w.mean())
             norms = problem.constants.row_norms_sq if count < problem.n else None
-        self.factor = factorised.HessianFactor(
+        self.factor = hessian_factor.HessianFactor(
             problem.design, self.weights, l2, outer=outer, norms=norms, narrow=narrow
         )
-        self.factorised_at, self.paid = self.count, 0.0
+        self.factorised_at, self.paid = self.run.count, 0.0
         self.smoothed = None  # what comes now is better than any mix with what was
         self.passes += 1.0
         return True
 
     def is_followed_by_factor(self, primal: float) -> bool:
         """Whether the next system, from a point with this P, will form its Gram matrix at once."""
-        if self.problem.loss.is_vector or not factorised.by_columns(self.problem.design):
+        if self.problem.loss.is_vector or not hessian_factor.by_columns(self.problem.design):
             return False
-        return self._price <= AT_ONCE and not self.gain <= NEAR * primal
+        rules = tuning.FACTORS
+        return self._price <= rules.at_once and not self.run.gain <= rules.near * primal
 
     def _is_near(self) -> bool:
         """Whether H has hardly changed since the last system."""
         gain = self.own.last_gain
-        return gain is not None and bool(gain <= NEAR * self.s.primal)
+        return gain is not None and bool(gain <= tuning.FACTORS.near * self.s.primal)
 
     @cached_property
     def _price(self) -> float:
         """The price of a factorisation, in passes."""
         known = self.factor is not None and self.factor.outer is not None
         problem = self.problem
-        return factorised.cost(problem.design, problem.elastic_net.l2, outer_known=known)
+        return hessian_factor.cost(problem.design, problem.elastic_net.l2, outer_known=known)
 
-    def _point(self) -> Array | None:
+    def _first_direction(self) -> Array | None:
         """The first direction p, or the first after a change of preconditioner; A p if known."""
-        problem, s, step = self.problem, self.s, None
-        if self.factorised_at == self.count == 0:
+        problem, s, run, step = self.problem, self.s, self.run, None
+        if self.factorised_at == run.count == 0:
             z = s.z if problem.offset is None else s.z - problem.offset
-            step = self.factor.newton_step(self.r, problem.q * self.own.slope, s.x, z)
+            step = self.factor.newton_step(run.r, problem.q * self.own.slope, s.x, z)
         if step is None:
-            self.p = self._precondition(self.r)
-        else:
-            self.p = step[0]
-            self._pay(0.5)
-        self.rho = dot(self.r, self.p)
-        return None if step is None else step[1]
+            run.restart(self._precondition(run.r))
+            return None
+        self._charge(0.5)
+        run.restart(step[0])
+        return np.asarray(step[1])
 
     def _precondition(self, r: Array) -> Array:
         if self.factor is not None:
-            self._pay(self.factor.passes)
+            self._charge(self.factor.passes)
             return np.asarray(self.factor.solve(r))
         if self.border is None:
             return self._diagonal(r)
@@ -388,7 +337,7 @@ class System:
             return None
         if self.intercept_column is None:
             self.intercept_column = design.rmatvec(design.scale * self.weights)
-            self._pay(0.5)
+            self._charge(0.5)
         corner = float(self.intercept_column[-1])
         return (self.intercept_column, corner) if corner > 0.0 else None
 
@@ -407,17 +356,17 @@ class System:
 
         Near the end it does: the dual point is made of it.
         """
-        if self.count or self.factorised_at is None or self.problem.loss.is_quadratic:
+        if self.run.count or self.factorised_at is None or self.problem.loss.is_quadratic:
             return False
-        target = min(self.tol, ROUGH) * self.problem.scale(self.base.primal)
-        return bool(self.factor.is_exact and self.rho > FAR * target)
+        target = min(self.tol, tuning.SYSTEMS.coarsest_goal) * self.problem.scale(self.base.primal)
+        return bool(self.factor.is_exact and self.run.rho > tuning.SYSTEMS.without_dual * target)
 
-    def _take(self, Ap: Array | None) -> None:
+    def _accept_first_direction(self, Ap: Array | None) -> None:
         """The first direction as the answer."""
-        assert self.p is not None
-        self.d, self.gain, self.solved = self.p, 0.5 * self.rho, True
+        assert self.run.p is not None
+        self.run.d, self.run.gain, self.solved = self.run.p, 0.5 * self.run.rho, True
         if Ap is None:
-            self._look_at_step()
+            self._product_with_data()
         else:
             self.Ad = Ap
 
@@ -425,23 +374,25 @@ class System:
         """Whether d is wanted for the dual point that comes with it, too."""
         if self.problem.loss.is_quadratic:
             return True
-        return self.rows is None and self.gain <= self._target()
+        return self.rows is None and self.run.gain <= self._target()
 
     def _target(self) -> float:
-        return self.tol * self.problem.scale(self.base.primal - self.gain)
+        return self.tol * self.problem.scale(self.base.primal - self.run.gain)
 
     def _enough(self, gained: float, rho: float, slack: float) -> bool:
         """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
-        if not rho > 1e-26 * self.rho0 or self.count >= self.r.size + CHUNK:
+        if not rho > 1e-26 * self.rho0 or self.run.count >= self.run.r.size + tuning.SYSTEMS.chunk:
             return True
         if self._is_last():
             return self._gives_dual(rho, slack)
-        stalled = gained * self.count <= STALLED * self.gain and rho <= FORCING * self.rho0
-        return bool(stalled or rho <= SOLVED * self.rho0)
+        rules = tuning.SYSTEMS
+        stalled = gained * self.run.count <= rules.stalled * self.run.gain
+        stalled = stalled and rho <= rules.forcing * self.rho0
+        return bool(stalled or rho <= rules.solved * self.rho0)
 
     def _gives_dual(self, rho: float, slack: float) -> bool:
         """Whether the gap at the dual point, which has |r|^2/(2 l2) in it, is within tol."""
-        r = self.r if self.smoothed is None else self.smoothed.left
+        r = self.run.r if self.smoothed is None else self.smoothed.left
         left = 0.5 * dot(self.inverse * r, r)
         if self.problem.free_intercept_only:  # y is shifted until r is 0 there
             left += float(np.sum(r[-1] ** 2 / self.units[-1]))
@@ -455,7 +406,7 @@ class System:
     def dual_end(self) -> Smoothed:
         """The d that the dual point is made of, for squared loss."""
         assert self.left is not None  # it is carried along
-        return self.smoothed or Smoothed(self.d, self.Ad, self.left)
+        return self.smoothed or Smoothed(self.run.d, self.Ad, self.left)
 
     def _smooth(self) -> None:
         """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least.
@@ -468,16 +419,16 @@ class System:
         if self.factor is not None or not self.problem.loss.is_quadratic:
             return
         if self.smoothed is None:
-            if self._gives_dual(self.rho, SMOOTH_FROM * self.slack):
-                self.smoothed = Smoothed(self.d.copy(), self.Ad.copy(), self.r.copy())
+            if self._gives_dual(self.run.rho, tuning.SYSTEMS.smooth_from * self.slack):
+                self.smoothed = Smoothed(self.run.d.copy(), self.Ad.copy(), self.run.r.copy())
             return
         mix = self.smoothed
-        way = self.r - mix.left
+        way = self.run.r - mix.left
         length = dot(self.inverse * way, way)
         share = -dot(self.inverse * mix.left, way) / length if length > 0.0 else 1.0
         share = min(max(share, 0.0), 1.0)
         mix.left[:] += share * way
-        mix.d[:] += share * (self.d - mix.d)
+        mix.d[:] += share * (self.run.d - mix.d)
         mix.Ad[:] += share * (self.Ad - mix.Ad)
 
     @cached_property
@@ -488,51 +439,49 @@ class System:
 
     # ---- after rough products ----
 
-    def _look_at_step(self) -> None:
+    def _product_with_data(self) -> None:
         if self.problem.design.streams:
-            self.Ad, *self.ahead = self.problem.slope_after(self.d, self.s.z)
+            self.Ad, *self.known_adjoint = self.problem.slope_after(self.run.d, self.s.z)
         else:
-            self.Ad = self.problem.design.matvec(self.d)
+            self.Ad = self.problem.design.matvec(self.run.d)
         self.left = None
-        self._pay(0.5)
+        self._charge(0.5)
 
     def adjoint(self, y: Array) -> Array:
         """A'Qy, which may have come with A d if y = phi'(z + A d)."""
-        if self.ahead and np.array_equal(self.ahead[0], y):
-            return self.ahead[1]
+        if self.known_adjoint and np.array_equal(self.known_adjoint[0], y):
+            return self.known_adjoint[1]
         return self.problem.adjoint(y)
 
-    def _look(self, product: Callable[[Array], tuple[Array, Array]]) -> None:
+    def _residual_from_data(self, product: Callable[[Array], tuple[Array, Array]]) -> None:
         """A d and what is left, from the data themselves, if d is to be used now."""
         if not self.problem.loss.is_quadratic:
             if not self.solved:
                 return
             if not self._is_last():
-                self._look_at_step()
+                self._product_with_data()
                 return
-        self.Ad, Hd = product(self.d)
+        self.Ad, Hd = product(self.run.d)
         self.passes += 1.0
-        self.left = -self.own.gradient - Hd - self.l2 * self.d
-        if not self.solved and self.count % CHUNK:  # the end of a budget, which changes nothing
-            return
+        self.left = -self.own.gradient - Hd - self.l2 * self.run.d
+        if not self.solved and self.run.count % tuning.SYSTEMS.chunk:
+            return  # the end of a budget, which changes nothing
         self.paid += 1.0
-        self.r = self.left
-        search = self._precondition(self.r)
-        self.rho = dot(self.r, search)
-        self.solved = self._gives_dual(self.rho, self.slack)
-        self.solved = self.solved or self.count >= self.r.size + CHUNK
-        self.p = search
-        if not self.solved and self.rho > 0.1 * self.rho_looked_at:
+        self.run.r = self.left
+        self.run.restart(self._precondition(self.run.r))
+        self.solved = self._gives_dual(self.run.rho, self.slack)
+        self.solved = self.solved or self.run.count >= self.run.r.size + tuning.SYSTEMS.chunk
+        if not self.solved and self.run.rho > 0.1 * self.rho_from_data:
             self.may_narrow = False
-        self.rho_looked_at = self.rho
+        self.rho_from_data = self.run.rho
 
 
 def _begun(problem: Problem, s: State) -> SystemState:
     """The system at the point of s, of which nothing is solved: d = 0."""
     return SystemState(
-        base=Base(s.x, s.z, s.primal), rows=_rows_that_count(problem, s), d=np.zeros_like(s.x),
-        Ad=np.zeros_like(s.z), r=-s.own.gradient, p=None, rho=0.0, rho0=0.0, gain=0.0, count=0,
-        factorised_at=None, rho_looked_at=math.inf, intercept_column=None, smoothed=None,
+        base=Base(s.x, s.z, s.primal), rows=_rows_that_count(problem, s),
+        run=ConjugateGradients.begun(-s.own.gradient), Ad=np.zeros_like(s.z), rho0=0.0,
+        factorised_at=None, rho_from_data=math.inf, intercept_column=None, smoothed=None,
     )  # fmt: skip
 
 
@@ -548,8 +497,8 @@ def _rows_that_count(problem: Problem, s: State) -> Mask | None:
     least = least_curvature(problem, own.damping, s.z, own.slope)
     share = problem.q * (own.hess + least) * problem.constants.row_norms_sq
     order = np.argsort(share)
-    dropped = int(np.searchsorted(np.cumsum(share[order]), NEGLIGIBLE * share.sum()))
-    if problem.n - dropped > WORTH_IT * problem.n:
+    dropped = int(np.searchsorted(np.cumsum(share[order]), tuning.FACTORS.left_out * share.sum()))
+    if problem.n - dropped > hessian_factor.WORTH_IT * problem.n:
         return None
     rows = np.ones(problem.n, dtype=bool)
     rows[order[:dropped]] = False

@@ -39,6 +39,7 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.points import with_dual
 from dualgap.algorithms.second_order import class_blocks as blocks
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
     curvature,
@@ -48,14 +49,10 @@ from dualgap.algorithms.second_order.curvature import (
     next_damping,
 )
 from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
-from dualgap.algorithms.second_order.newton_system import AT_ONCE
 from dualgap.algorithms.second_order.orthant import Orthant
-from dualgap.limits import check
+from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
 from dualgap.problem import Problem
 from dualgap.state import State, replace
-
-DESCENT = 10.0
-"""Line 1 may cost as much as so many passes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +120,7 @@ class ProxNewton(SecondOrder):
         if own.uses_whole_hessian:
             return _whole_step(problem, s)
         price = blocks.price(problem)
-        if own.products >= price or (own.blocks is None and price <= AT_ONCE):
+        if own.products >= price or (own.blocks is None and price <= tuning.FACTORS.at_once):
             least = least_curvature(problem, own.damping, s.z, s.y)
             made = blocks.class_blocks(problem, own.hess, least)
             own = replace(own, blocks=made, products=0.0)
@@ -156,7 +153,7 @@ class ProxNewton(SecondOrder):
             majoriser=majoriser, passes_held_up=held_up, uses_whole_hessian=whole,
         )  # fmt: skip
         stretch = 1.0 if t >= first else t  # a step that ends at a zero is not for want of damping
-        return _moved(problem, s, own, x, z, primal, (gain, stretch), passes)
+        return _state_at(problem, s, own, x, z, primal, (gain, stretch), passes)
 
 
 def _whole_step(problem: Problem, s: State) -> State:
@@ -166,27 +163,28 @@ def _whole_step(problem: Problem, s: State) -> State:
     H = blocks.whole_hessian(problem, own.hess, least)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
-    goal = blocks.EXACT * largest_gain(H.diagonal(), u, start, l1, l2)
+    goal = tuning.CLASSES.exact * largest_gain(H.diagonal(), u, start, l1, l2)
     step = descend(H, u, start, l1, l2, goal)[0] - start
     d = step.reshape(s.x.T.shape).T
     slope, least = dot(s.u, d), g.value(s.x)
     gain = least - g.value(s.x + d) - slope - 0.5 * dot(step, H @ step)
-    end = problem.predict(s.x + d)
-    for t in 0.5 ** np.arange(40.0):
-        check()
-        x, z = s.x + t * d, end if t == 1.0 else s.z + t * (end - s.z)
-        primal = problem.primal(x, z)
-        promised = t * slope + g.value(x) - least
-        if primal <= s.primal + 1e-4 * promised + 1e-14 * abs(s.primal):
-            break
-    else:
-        t, x, z, primal = 0.0, s.x, s.z, s.primal
-        own = replace(own, uses_whole_hessian=False, passes_held_up=0.0)
+    far = problem.predict(s.x + d)
+
+    def look(t: float) -> Trial:
+        x, z = s.x + t * d, far if t == 1.0 else s.z + t * (far - s.z)
+        return Trial(problem.primal(x, z), t * slope + g.value(x) - least, (x, z))
+
     spent = blocks.whole_price(problem) + 1.0
-    return _moved(problem, s, own, x, z, primal, (gain, float(t)), spent)
+    found = first_that_falls(look, HALVINGS, s.primal)
+    if found is None:
+        own = replace(own, uses_whole_hessian=False, passes_held_up=0.0)
+        return _state_at(problem, s, own, s.x, s.z, s.primal, (gain, 0.0), spent)
+    t, end = found
+    x, z = end.point
+    return _state_at(problem, s, own, x, z, end.value, (gain, t), spent)
 
 
-def _moved(
+def _state_at(
     problem: Problem,
     s: State,
     own: ProxNewtonState,
@@ -215,9 +213,10 @@ def _class_by_class(problem: Problem, s: State) -> State:
     g, own, passes = problem.elastic_net, s.own, s.passes
     l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
     one_pass = 2.0 * problem.design.nonzeros * len(own.blocks)
+    most = tuning.CLASSES.most_passes * one_pass
     for share in (1.0, 2.0, 4.0):
         model = own.blocks, share
-        x, work = blocks.descent(*model, s.u, s.x, l1, l2, most=DESCENT * one_pass)
+        x, work = blocks.descent(*model, s.u, s.x, l1, l2, most)
         z = problem.predict(x)
         primal = problem.primal(x, z)
         passes += 0.5 + work / one_pass

@@ -8,53 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dualgap._arrays import within
 from dualgap._types import Array, Places
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.column_gradients import finish
 from dualgap.algorithms.second_order.curvature import least_curvature
-from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
+from dualgap.algorithms.second_order.gram_descent import descend, largest_gain, moved_alone
 from dualgap.designs import Columns
 from dualgap.designs.columns import DenseColumns
-from dualgap.limits import check, current
+from dualgap.limits import current
+from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
 from dualgap.problem import Problem
+from dualgap.regularizers import Box
 from dualgap.state import State, replace
 
 if TYPE_CHECKING:
     from dualgap.algorithms.second_order.working_set import WorkingSetState
 
 EPS = float(np.finfo(float).eps)
-FIRST = 64
-"""A working set may grow by so many coordinates, or by the size of the support if that is more."""
-ALL = 128
-"""A problem with no more coordinates than this takes all of them once a quarter is wanted."""
-NEGLIGIBLE = 1e-4
-"""Coordinates that gain less than this share of what the best one gains can wait."""
-GRAM_SIDE = 2000
-"""No H is formed with a larger side than this (32 MB)."""
-NEWTON_SIDE = 1.5
-"""The limit is this times as large where the loss is not quadratic and each step needs an H."""
-CHEAP_GRAM = 8.0
-"""An H that costs no more than this many sweeps is formed without asking."""
-WORTH_KEEPING = 0.3
-"""A step with an old H must reduce the steps of the coordinates to this; else H is formed anew."""
-ENOUGH = 1e-2
-"""Coordinates of the set may be left with this part of what the best one outside gains."""
-ENOUGH_BY_COLUMNS = 1e-1
-"""The same share where a sweep costs as much as the columns it reads."""
-SMALL_SIDE = 500
-"""An H with a side up to this is always formed, if that is cheap."""
-EXACT = 1e-12
-"""On such an H, with squared loss, descent goes on until this share of the first gain is left."""
-FACTOR_PRICE = 1000.0
-"""A factorisation may take this many operations, side^3, for each entry of the columns."""
-AIM = 0.3
-"""Sweeps over the columns aim at this share of the gap that is asked for."""
-MOST_SWEEPS = 5.0
-"""One Newton step makes at most so many sweeps over the columns where no H is to be formed."""
-SETTLED = 0.2
-"""Conjugate gradients go on from there if at most this share of the coordinates changed sign."""
-NEWTON_STEPS = 10
-"""One working set gets at most so many Newton steps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +44,10 @@ def gains(problem: Problem, x: Array, u: Array, z: Array | None = None) -> Array
 
     Without gamma the mean of phi'' at z stands in for its bound: only their order counts.
     """
-    g, norms = problem.elastic_net, problem.column_norms
-    c = column_curvature(problem, norms, z)
+    g = problem.bounded_net
+    c = column_curvature(problem, problem.column_norms, z)
+    step = moved_alone(c, u, x, g.l1, g.l2, (g.lower, g.upper) if isinstance(g, Box) else None) - x
     curvature = c + g.l2
-    v = c * x - u
-    v -= within(v, g.l1)
-    new = np.divide(v, curvature, out=np.where(g.l1 > 0, 0.0, x), where=curvature > 0)
-    step = new - x
     # A column of zeros lowers P by l1 |x|, with no curvature to measure a step by.
     return np.where(curvature > 0, curvature * step * step, g.l1 * np.abs(step))
 
@@ -100,7 +67,7 @@ def working_set(problem: Problem, x: Array, gain: Array, before: Places, first: 
     few = max(first, typical, int(chosen.sum()))
     chosen[before] = True
     outside = np.where(chosen, 0.0, gain)
-    worthwhile = np.flatnonzero(outside > NEGLIGIBLE * float(gain.max()))
+    worthwhile = np.flatnonzero(outside > tuning.SETS.negligible * float(gain.max()))
     if worthwhile.size > few:
         order = np.argsort(-outside[worthwhile], kind="stable")
         worthwhile = worthwhile[order[:few]]
@@ -108,7 +75,7 @@ def working_set(problem: Problem, x: Array, gain: Array, before: Places, first: 
     if not problem.design.is_sparse:  # new ones last: their columns are put behind the others
         chosen[before] = False
         return np.concatenate((before, np.flatnonzero(chosen)))
-    if 4 * np.count_nonzero(chosen) >= x.size <= ALL:
+    if 4 * np.count_nonzero(chosen) >= x.size <= tuning.SETS.all_of:
         return np.arange(x.size)  # which need not be gathered
     return np.flatnonzero(chosen)
 
@@ -119,26 +86,26 @@ class Restricted:
     def __init__(self, problem: Problem, s: State, tol: float) -> None:
         self.problem = problem
         gap = s.primal - s.dual
-        self.needed = AIM * tol * problem.scale(s.primal) / gap if gap > 0.0 else 0.0
+        aim = tuning.SETS.gap_share * tol * problem.scale(s.primal)
+        self.needed = aim / gap if gap > 0.0 else 0.0
         """Share of what its coordinates gain now that may be left, for the gap asked for."""
         self.own: WorkingSetState = s.own
         own, u = self.own, self.own.gradient
-        gain = self._gains(s.x, u, s.z)
+        gain = gains(problem, s.x, u, s.z)
         self.touched = 0.0
         """Entries of the data touched, where a product with A and one with A' count once each."""
-        self.at = at = working_set(problem, s.x, gain, own.coordinates, FIRST)
+        self.at = at = working_set(problem, s.x, gain, own.coordinates, tuning.SETS.growth)
         inside = np.zeros(problem.size, dtype=bool)
         inside[at] = True
         self.outside = float(np.max(gain, where=~inside, initial=0.0))
-        self.complete = self.outside <= NEGLIGIBLE * float(gain.max())
+        self.complete = self.outside <= tuning.SETS.negligible * float(gain.max())
         """Nothing outside is worth a place now."""
-        self.l1, self.l2 = problem.bounded_net.l1[at], problem.bounded_net.l2[at]
+        g = problem.bounded_net
+        self.l1, self.l2 = g.l1[at], g.l2[at]
+        self.ends = (g.lower[at], g.upper[at]) if isinstance(g, Box) else None
         self.x, self.z, self.u, self.primal = s.x[at], s.z, u[at], s.primal
         self.y, self.model, self.stale = own.slope, own.model, own.stale
         self.sweeps, self.last_gain, self.floor = own.sweeps, own.last_gain, own.floor
-
-    def _gains(self, x: Array, u: Array, z: Array) -> Array:
-        return gains(self.problem, x, u, z)
 
     @cached_property
     def columns(self) -> Columns:
@@ -160,7 +127,7 @@ class Restricted:
     def run(self) -> None:
         """Newton steps while they cost less than the product with A' that follows."""
         budget = 0.5 * self.problem.design.nonzeros
-        for _ in range(NEWTON_STEPS):
+        for _ in range(tuning.SETS.rounds):
             moved = self._newton_step()
             if not moved or self.problem.loss.is_quadratic or self.touched > budget:
                 break
@@ -168,7 +135,7 @@ class Restricted:
                 break
             self.u = self.columns.rmatvec(self.problem.q * self.y)
             self.touched += 0.5 * self.columns.nonzeros
-            if self._own_gain(self._curvature()) <= ENOUGH * self.outside:
+            if self._own_gain(self._curvature()) <= tuning.SETS.enough * self.outside:
                 break
 
     def _curvature(self) -> Array:
@@ -176,7 +143,7 @@ class Restricted:
 
     def _own_gain(self, h: Array) -> float:
         """The largest (h_j + l2_j) step_j^2 on the set."""
-        return largest_gain(h, self.u, self.x, self.l1, self.l2)
+        return largest_gain(h, self.u, self.x, self.l1, self.l2, self.ends)
 
     # ---- one step ----
 
@@ -191,10 +158,11 @@ class Restricted:
             hess = loss.hess_beside(self.z, problem.b, self.y)
             w = problem.q * np.maximum(hess, least_curvature(problem, self.floor, self.z, self.y))
         start = self._own_gain(self._curvature())
-        if start > WORTH_KEEPING**2 * self.last_gain:
+        if start > tuning.GRAMS.worth_keeping**2 * self.last_gain:
             self.stale = True
         self.last_gain = start
-        if may_form(problem, self.columns) and self._gram_cost() <= max(self.sweeps, CHEAP_GRAM):
+        spared = max(self.sweeps, tuning.GRAMS.cheap)
+        if may_form(problem, self.columns) and self._gram_cost() <= spared:
             fresh = self._update_model(w)
             x = self._by_gram(1e-6 if quadratic else 1e-4)
         else:
@@ -216,27 +184,32 @@ class Restricted:
         self.touched += 0.5 * self.columns.nonzeros
         g = self._penalty
         slope = float(self.u @ step) + g(x) - g(self.x)
-        loss_now = self.primal - g(self.x)
-        alpha = 1.0
-        for _ in range(30):
-            check()
-            trial = self.x + alpha * step if alpha < 1.0 else x
+        loss_now, start = self.primal - g(self.x), self.x
+
+        def look(alpha: float) -> Trial:
+            trial = start + alpha * step if alpha < 1.0 else x
             z = self.z + alpha * dz
             phi, y = problem.mean_loss_grad(z)
-            change = phi - loss_now + g(trial) - g(self.x)
-            if change <= 1e-3 * alpha * slope + 2.0 * EPS * self.primal:
-                self.x, self.z, self.y = trial, z, y
-                self.primal += change
-                self.stale = alpha < 1.0
-                if fresh:
-                    self.floor = self.floor * (0.25 if alpha == 1.0 else 4.0)
-                    self.floor = min(max(self.floor, 1e-6), 1.0)
-                return True
-            alpha *= 0.5
+            return Trial(phi - loss_now + g(trial) - g(start), alpha * slope, (trial, z, y))
+
+        # Changes of P, which lose fewer digits than its values.
+        rise = 2.0 * EPS * self.primal
+        found = first_that_falls(look, HALVINGS, rise, rounding=0.0)
+        if found is None:
+            if fresh:
+                self.floor = min(16.0 * self.floor, 1.0)
+            self.stale = True
+            return not fresh
+        alpha, end = found
+        self.x, self.z, self.y = end.point
+        if self.ends is not None:  # sums round
+            self.x = np.minimum(np.maximum(self.x, self.ends[0]), self.ends[1])
+        self.primal += end.value
+        self.stale = alpha < 1.0
         if fresh:
-            self.floor = min(16.0 * self.floor, 1.0)
-        self.stale = True
-        return not fresh
+            self.floor = self.floor * (0.25 if alpha == 1.0 else 4.0)
+            self.floor = min(max(self.floor, tuning.DAMPING.least_floor), 1.0)
+        return True
 
     def _penalty(self, x: Array) -> float:
         return float(self.l1 @ np.abs(x) + 0.5 * (self.l2 @ (x * x)))
@@ -275,16 +248,13 @@ class Restricted:
     def _by_gram(self, accuracy: float) -> Array:
         """Minimise the model: sweeps, and now and then a factorisation on the support."""
         assert self.model is not None
-        H, enough = self.model.H, ENOUGH * self.outside
-        small = self.problem.loss.is_quadratic and self.at.size <= SMALL_SIDE
+        H, enough = self.model.H, tuning.SETS.enough * self.outside
+        small = self.problem.loss.is_quadratic and self.at.size <= tuning.GRAMS.small_side
         if small and self.complete:  # the model is P, and a sweep costs next to nothing
-            accuracy, enough = EXACT, 0.0
+            accuracy, enough = tuning.SETS.exact, 0.0
         goal = max(accuracy * self._own_gain(np.diag(H)), enough)
-        x, self.sweeps = self._descend(H, goal)
+        x, self.sweeps = descend(H, self.u, self.x, self.l1, self.l2, goal, ends=self.ends)
         return x
-
-    def _descend(self, H: Array, goal: float) -> tuple[Array, float]:
-        return descend(H, self.u, self.x, self.l1, self.l2, goal)
 
     # ---- the model by the columns ----
 
@@ -298,13 +268,18 @@ class Restricted:
     def _by_columns(self, w: Array, accuracy: float) -> Array:
         columns, h = self.columns, self._column_squares(w)
         x, r = self.x.copy(), self.problem.q * self.y
-        goal = max(accuracy * self._own_gain(h), ENOUGH_BY_COLUMNS * self.outside)
+        goal = max(accuracy * self._own_gain(h), tuning.SETS.enough_by_columns * self.outside)
         later = may_form(self.problem, columns)  # by its Gram matrix, if this takes long
-        most = max(columns.gram_sweeps, 5.0) if later else MOST_SWEEPS
+        few = tuning.GRAMS.columns_sweeps
+        most = few if self.ends is None else 4.0 * few  # for nothing takes over between bounds
+        if later:
+            most = max(columns.gram_sweeps, few)
         before = np.sign(x)
-        self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal)
+        self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal, self.ends)
         self.touched += self.sweeps * columns.nonzeros
-        settled = np.count_nonzero(np.sign(x) != before) <= SETTLED * x.size
+        if self.ends is not None:
+            return x
+        settled = np.count_nonzero(np.sign(x) != before) <= tuning.GRAMS.sign_changes * x.size
         if worst > goal and settled and not later and not current().cut:
             x, products = finish(columns, w, r, x, h, self.l1, self.l2, goal)
             self.touched += products * columns.nonzeros
@@ -313,11 +288,11 @@ class Restricted:
 
 def may_form(problem: Problem, columns: Columns) -> bool:
     """Whether factorisations of H cost less than conjugate gradients with the columns."""
-    side = columns.at.size
-    if side > GRAM_SIDE * (1.0 if problem.loss.is_quadratic else NEWTON_SIDE):
+    rules, side = tuning.GRAMS, columns.at.size
+    if side > rules.largest_side * (1.0 if problem.loss.is_quadratic else rules.newton_side):
         return False
     support = min(side, problem.n)  # about, at most: that of l1 is no larger than the rows are many
-    return support <= SMALL_SIDE or support**3 <= FACTOR_PRICE * columns.nonzeros
+    return support <= rules.small_side or support**3 <= rules.factor_price * columns.nonzeros
 
 
 def cut(known: Model, at: Places) -> Model:

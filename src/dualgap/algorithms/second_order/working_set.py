@@ -32,8 +32,8 @@ from dualgap._types import Array, Places
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
+from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import SecondOrder
-from dualgap.algorithms.second_order.bounded import Between
 from dualgap.algorithms.second_order.curvature import first_share, first_x
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
@@ -41,13 +41,6 @@ from dualgap.feasible import asked_about, make_feasible, repair_free, repair_is_
 from dualgap.problem import Problem
 from dualgap.products import PLAIN, OneReading, Products
 from dualgap.state import State, replace
-
-FLOOR = 1e-3
-"""phi'' counts as this much of its bound 1/gamma, at least, to begin with."""
-CLOSE = 0.7
-"""A 0 in an earlier set does not matter if its gradient is less than this share of l1."""
-TOO_MANY = 2
-"""Such coordinates are left out if the set has more than this many times those that matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +70,7 @@ class WorkingSetState:
 
     Infinity if there was none. If this hardly falls from step to step, ``model`` is stale.
     """
-    floor: float = FLOOR
+    floor: float = tuning.DAMPING.first_floor
     """The share of its bound 1/gamma that phi'' of a row counts as, at least."""
 
 
@@ -114,7 +107,9 @@ class WorkingSet(SecondOrder):
             primal=np.inf, dual=-np.inf, own=own,
         )  # fmt: skip
         if problem.loss.gamma is None:
-            blank = replace(blank, own=replace(own, floor=first_share(problem, FLOOR, x0)))
+            blank = replace(
+                blank, own=replace(own, floor=first_share(problem, tuning.DAMPING.first_floor, x0))
+            )
         return Start(_at(problem, blank, x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
@@ -123,8 +118,8 @@ class WorkingSet(SecondOrder):
         if not isinstance(kept, WorkingSetState):  # its set-up was interrupted
             return s
         at, model, l1 = kept.coordinates, kept.model, problem.bounded_net.l1
-        matters = (s.x[at] != 0) | (np.abs(own.gradient[at]) >= CLOSE * l1[at])
-        if TOO_MANY * np.count_nonzero(matters) < at.size:
+        matters = (s.x[at] != 0) | (np.abs(own.gradient[at]) >= tuning.SETS.near_zero * l1[at])
+        if tuning.SETS.too_many * np.count_nonzero(matters) < at.size:
             at = at[matters]
             model = None if model is None else cut(model, at)
         # The loss of the earlier run may have been squared and this one not.
@@ -142,8 +137,7 @@ class WorkingSet(SecondOrder):
             H = known_gram(problem, s.x, own.gradient)
         if H is not None:
             return _by_known_gram(problem, s, H)
-        plain = problem.regularizer.has_strengths
-        solver = Restricted(problem, s, self.tol) if plain else Between(problem, s, self.tol)
+        solver = Restricted(problem, s, self.tol)
         solver.run()
         x = s.x.copy()
         x[solver.at] = solver.x

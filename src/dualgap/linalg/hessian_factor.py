@@ -15,30 +15,27 @@ speed. Where H is singular a multiple of its diagonal is added.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.linalg.lapack
 
-from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs.columns import row_pieces
 from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.designs.narrow import Narrow
 from dualgap.limits import CALL
+from dualgap.linalg.cholesky import cholesky
 
 LARGEST_SIDE = 4096
-"""Of a factorised matrix (128 MiB)."""
+"""No matrix with a larger side is factorised (128 MiB)."""
 MOST_CANCELLED = 1e-10
-"""Of Woodbury's difference, the least share that is left."""
+"""At least this share is left of Woodbury's difference: a larger l2 stands in where it is less."""
 LITTLE = 0.02
-"""Of the mean of w_i |a_i|^2: rows with less are left out,"""
+"""Rows with less than this share of the mean of w_i |a_i|^2 may be left out of the Gram matrix."""
 WORTH_IT = 0.6
-"""if fewer than this share of them are left."""
+"""Rows are left out only if no more than this share of them is left: copying them costs, too."""
 LEAST_PIVOT = 3e-3
-"""Of a factor at unit diagonal: what float32 can still tell from 0."""
+"""A factor of float32 data serves if no pivot at unit diagonal is below this: less may be 0."""
 
 
 def by_columns(design: Design) -> bool:
@@ -109,7 +106,7 @@ class HessianFactor:
         if self.columns:
             self.gram = self._gram(norms, narrow) if gram is None else gram
             self.cholesky = cholesky(self.gram, l2)
-            if self.is_narrow and np.diag(self.cholesky[0]).min() < LEAST_PIVOT:
+            if self.is_narrow and self.cholesky.least_pivot < LEAST_PIVOT:
                 self.gram, self.is_narrow = self._gram(norms, None), False
                 self.cholesky = cholesky(self.gram, l2)
             return
@@ -134,13 +131,13 @@ class HessianFactor:
                 e[-1] = 1.0
                 last = design.matvec(e)
             self.last = last
-            self.end = cholesky_solve(self.cholesky, self.root * last)
+            self.end = self.cholesky.solve(self.root * last)
             self.schur = max(float((self.root * last) @ self.end), 1e-300)
 
     @cached_property
     def weakest(self) -> float:
         """The least pivot at unit diagonal: far below 1 where H is nearly singular."""
-        return float(self.cholesky[0].diagonal().min())
+        return self.cholesky.least_pivot
 
     def _gram(self, norms: Array | None, narrow: Narrow | None) -> Array:
         """A'WA, of the rows that count."""
@@ -173,7 +170,7 @@ class HessianFactor:
     def solve(self, r: Array) -> Array:
         """H^(-1) r."""
         if self.columns:
-            return cholesky_solve(self.cholesky, r)
+            return self.cholesky.solve(r)
         return self._by_rows(r, self.design.matvec(self.inverse_l2 * r))[0]
 
     def newton_step(self, r: Array, slope: Array, x: Array, z: Array) -> tuple[Array, Array] | None:
@@ -198,7 +195,7 @@ class HessianFactor:
 
         ``image`` is A E^(-1) r.
         """
-        inner, free = cholesky_solve(self.cholesky, self.root * image), 0.0
+        inner, free = self.cholesky.solve(self.root * image), 0.0
         if self.last is not None:
             free = (float(r[-1]) - float((self.root * self.last) @ inner)) / self.schur
             inner += free * self.end
@@ -237,26 +234,3 @@ def symmetric_gram(design: Design, w: Array) -> Array:
 
         mirror(G)
     return G
-
-
-def cholesky(G: Array, l2: Array | float = 0.0) -> Any:
-    """The factor of G + diag(l2) at unit diagonal, shifted until it exists; and the units."""
-    diagonal = np.diag(G) + l2
-    unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = G * unit
-    scaled *= unit[:, None]
-    np.fill_diagonal(scaled, diagonal * unit**2)
-    shift = 0.0
-    while True:
-        shifted = scaled.copy(order="F") if shift == 0.0 else scaled + shift * np.eye(len(G))
-        factor, info = scipy.linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)
-        if info == 0:
-            return factor, unit
-        shift = max(100.0 * shift, 1e-14 * len(G))
-
-
-def cholesky_solve(factorised: Any, r: Array) -> Array:
-    """G^(-1) r, from what `cholesky` made of G."""
-    factor, unit = factorised
-    inner = scipy.linalg.lapack.dpotrs(factor, per_row(unit, r) * r, lower=1)[0]
-    return np.asarray(per_row(unit, r) * inner)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
-import scipy.linalg.lapack
 
 from dualgap._rounding import gamma, sum_error
 from dualgap._types import Array, Mask
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
 from dualgap.designs.tasks import gram_of_columns
+from dualgap.linalg.cholesky import Cholesky, factor_and_condition, lower_factor, units
 
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
@@ -72,31 +72,30 @@ class NormalEquations:
         for c in (0.85 * least, 0.3 * least, 0.1 * self.rcond):
             shifted = G.copy()
             shifted[np.diag_indices(m)] -= c + rounding
-            if scipy.linalg.lapack.dpotrf(shifted, lower=1, overwrite_a=1)[1] == 0:
+            if lower_factor(shifted, overwrite=True) is not None:
                 return c
         return 0.0
 
     def _inverse_iteration(self, m: int) -> float:
         """About the least eigenvalue, by a few solves with the factor; not below it."""
         v = np.random.default_rng(0).standard_normal(m)
+        at_unit = Cholesky(self._factor, np.ones(m))
         size = 1.0
         for _ in range(SOLVES):
             v /= np.linalg.norm(v)
-            v = scipy.linalg.cho_solve((self._cholesky, True), v, check_finite=False)
+            v = at_unit.solve(v)
             size = float(np.linalg.norm(v))
         return 1.0 / size if size > 0.0 else 0.0
 
     def _factorise(self, G: Array) -> None:
         """Factorise G, which is overwritten."""
         diagonal = np.diag(G).copy()
-        self.unit = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        self.unit = units(diagonal)
         with np.errstate(over="ignore", invalid="ignore"):  # of what is below UNDERFLOWING
             G *= self.unit * self.unit[:, None]
-        norm = float(np.abs(G).sum(axis=0).max())
-        self._cholesky, info = scipy.linalg.lapack.dpotrf(G, lower=1)
-        self.rcond = 0.0
-        if info == 0 and diagonal.min() > UNDERFLOWING:
-            self.rcond = float(scipy.linalg.lapack.dpocon(self._cholesky, norm, uplo="L")[0])
+        factor, rcond = factor_and_condition(G)
+        self._factor = np.empty((0, 0)) if factor is None else factor
+        self.rcond = rcond if diagonal.min() > UNDERFLOWING else 0.0
 
     @property
     def definite(self) -> bool:
@@ -105,21 +104,18 @@ class NormalEquations:
 
     def solve(self, r: Array) -> Array:
         """beta with G beta = r (r and beta on S)."""
-        out = scipy.linalg.cho_solve((self._cholesky, True), self.unit * r, check_finite=False)
-        return np.asarray(self.unit * out)
+        return Cholesky(self._factor, self.unit).solve(r)
 
     def inverse_factor(self) -> Array:
         """X with X' G X = I but for rounding."""
         identity = np.eye(self.unit.size)
-        half = scipy.linalg.solve_triangular(
-            self._cholesky, identity, lower=True, check_finite=False
-        )
+        half = scipy.linalg.solve_triangular(self._factor, identity, lower=True, check_finite=False)
         return np.asarray(self.unit[:, None] * half.T)
 
     def norm(self, r: Array) -> float:
         """sqrt(r' G^-1 r)."""
         half = scipy.linalg.solve_triangular(
-            self._cholesky, self.unit * r, lower=True, check_finite=False
+            self._factor, self.unit * r, lower=True, check_finite=False
         )
         return float(np.linalg.norm(half))
 
