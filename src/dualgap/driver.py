@@ -229,7 +229,9 @@ class Run:
         best = s.incumbent
         dual, gap = -math.inf, math.inf  # where P(x) is too large for a float nothing is known
         if math.isfinite(s.primal):
-            dual = min(best.dual, s.primal - TIE * abs(s.primal))  # no gap is less than its rounding
+            dual = min(
+                best.dual, s.primal - TIE * abs(s.primal)
+            )  # no gap is less than its rounding
             gap = s.primal - dual
         elapsed = time.perf_counter() - self.began
         passes = s.passes + s.check_passes + self.attempts.passes
