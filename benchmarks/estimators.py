@@ -164,7 +164,7 @@ def cv() -> None:
         began = process_time()
         for model in models.values():
             model.fit(X, y)
-        rounds = min(max(int(3.0 / (process_time() - began)), 4), 50)
+        rounds = min(max(int(3.0 / (process_time() - began)), 2), 50)
         fits = {name: partial(model.fit, X, y) for name, model in models.items()}
         times = best_of(fits, rounds)
         line = f"  {label:28} {times['ours'] / times['theirs']:5.2f}   "

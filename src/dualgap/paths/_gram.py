@@ -39,13 +39,13 @@ from dualgap.paths._shifted import REDUCTION, Shifted
 from dualgap.problem import Problem
 
 FEWEST = 4
-"""Points that a path must have."""
+"""A path with fewer points than this is left to solves."""
 SPARED = 2.0
-"""Passes that a point is taken to cost less than by a solve of its own;"""
+"""A point is taken to cost so many passes over the data less than by a solve of its own."""
 CALLS = 2e6
-"""and multiplications, for all that is not a product."""
+"""A point is taken to spare so many multiplications beside the passes, for calls of a solve."""
 SWEEPS = 20.0
-"""Over G, that a point with l1 is taken to cost."""
+"""A point with l1 is taken to cost so many sweeps over G."""
 SET = 1.5
 """A set of columns is taken to have this many times as many as there are rows."""
 

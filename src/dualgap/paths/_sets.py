@@ -28,6 +28,8 @@ TOO_MANY = 2
 """S is chosen anew once it has more than this many times the columns that a new one would have."""
 LARGEST = 4
 """With more columns in S than this many times the rows, sweeps over columns would be shorter."""
+ALWAYS = 400
+"""But a set of so many columns is never too large, for its Gram matrix costs next to nothing."""
 ROUNDS = 12
 """A point that so many sets have not solved is left to a solve of its own."""
 INSIDE = 0.5
@@ -61,7 +63,7 @@ class Sets(Centred):
             if is_close(problem, primal, gap, tol):
                 break
             self._choose(problem, l1)
-            if self.at.size > LARGEST * problem.n:
+            if self.at.size > max(LARGEST * problem.n, ALWAYS):
                 self.gives_up = True
                 break
             self._descend(problem, l1[self.at], l2[self.at], tol)
