@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.problem import Problem
 
@@ -37,7 +36,11 @@ class Centred:
 
     def joined(self, problem: Problem, x: Array) -> Array:
         """x with the best intercept last, if there is one."""
-        return problem.joined(x, self.mean - float(self.m @ x))
+        if not problem.fit_intercept:
+            return x
+        out = np.empty(problem.size)
+        out[:-1], out[-1] = x, (self.mean - self.m @ x) / problem.intercept_scale
+        return out
 
 
 def value_and_gap(square: float, x: Array, u: Array, l1: Array, l2: Array) -> tuple[float, float]:
@@ -45,15 +48,14 @@ def value_and_gap(square: float, x: Array, u: Array, l1: Array, l2: Array) -> tu
 
     Here r = A x - b with |r|^2 = ``square``, and u = A'Qr. Either all l2_j are positive or none is.
     """
-    size = np.abs(u)
-    value = dot(l1, np.abs(x))
+    size, value, slope = np.abs(u), float(l1 @ np.abs(x)), float(u @ x)
     if l2.size and l2[0] > 0.0:
         over = np.maximum(size - l1, 0.0)
-        value += 0.5 * dot(l2 * x, x)
-        gap = value + 0.5 * dot(over, over / l2) + dot(u, x)
+        value += 0.5 * float((l2 * x) @ x)
+        gap = value + 0.5 * float(over @ (over / l2)) + slope
     else:
         outside = float((size / l1).max(initial=1.0))
-        gap = value + dot(u, x) / outside + 0.5 * (1.0 - 1.0 / outside) ** 2 * square
+        gap = value + slope / outside + 0.5 * (1.0 - 1.0 / outside) ** 2 * square
     return 0.5 * square + value, gap
 
 

@@ -108,4 +108,4 @@ class Sets(Centred):
             return is_close(problem, primal, gap, INSIDE * tol)
 
         x = self.x[self.at]
-        self.x[self.at] = descend(self.G, self.G @ x - v, x, l1, l2, 0.0, enough)[0]
+        self.x[self.at] = descend(self.G, self.u[self.at], x, l1, l2, 0.0, enough)[0]
