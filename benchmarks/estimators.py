@@ -1,18 +1,23 @@
-"""Estimators: cost beyond `solve`, and paths against cold fits.
+"""Estimators: cost beyond `solve`, paths against cold fits, cross-validation against scikit-learn.
 
-usage: python -m benchmarks estimators [overhead] [paths]
+usage: python -m benchmarks estimators [overhead] [paths] [cv]
 
 Processor time, the best of rounds taken in turn, reported as ratios. `benchmarks.defaults` compares
-with scikit-learn.
+single fits with scikit-learn.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from functools import partial
 from time import process_time
 from typing import Any
 
 import numpy as np
+import sklearn.linear_model as theirs
+from sklearn.exceptions import ConvergenceWarning
 
 import dualgap
 from benchmarks.defaults import data
@@ -108,8 +113,70 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
         )
 
 
+# ---- cross-validation and other small fits ----
+
+LASSO_SHAPES = ((200, 400), (500, 100), (100, 2000))
+"""Rows and columns of the data on which cross-validated lassos are timed."""
+EQUAL_TOL = 1e-8
+"""The tolerance at which scikit-learn's coordinate descent is as accurate as our default."""
+TARGETS = 32
+"""Targets of the ridge regression with many of them."""
+
+
+def sparse_signal(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Normal columns, of which ten matter, and noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    w = np.zeros(d)
+    w[rng.choice(d, 10, replace=False)] = 3.0 * rng.normal(size=10)
+    return X, X @ w + rng.normal(size=n)
+
+
+def pairs() -> Iterator[tuple[str, Any, Any, np.ndarray, np.ndarray]]:
+    """A label, our model, scikit-learn's at equal accuracy, and the data."""
+    exact: dict[str, Any] = {"tol": EQUAL_TOL, "max_iter": 1_000_000}
+    for n, d in LASSO_SHAPES:
+        data = sparse_signal(n, d)
+        yield f"LassoCV {n} x {d}", dualgap.LassoCV(), theirs.LassoCV(**exact), *data
+        net = theirs.ElasticNetCV(l1_ratio=0.5, **exact)
+        yield f"ElasticNetCV {n} x {d}", dualgap.ElasticNetCV(l1_ratio=0.5), net, *data
+    X, y = sparse_signal(150, 30)
+    alphas = np.geomspace(1e-2, 1e3, 20)
+    yield "RidgeCV 150 x 30, defaults", dualgap.RidgeCV(), theirs.RidgeCV(), X, y
+    yield "RidgeCV 150 x 30, 20 alphas", dualgap.RidgeCV(alphas), theirs.RidgeCV(alphas), X, y
+    folds = dualgap.RidgeCV(alphas, cv=5), theirs.RidgeCV(alphas, cv=5)
+    yield "RidgeCV 150 x 30, 5 folds", *folds, X, y
+    outlying = np.where(np.arange(len(y)) % 10 == 0, y + 30.0, y)
+    robust = dualgap.HuberRegressor(), theirs.HuberRegressor(tol=EQUAL_TOL, max_iter=10_000)
+    yield "HuberRegressor 150 x 30", *robust, X, outlying
+    for n, d in ((150, 30), (2000, 100)):
+        X, y = sparse_signal(n, d)
+        both = y[:, None] + np.random.default_rng(1).normal(size=(n, TARGETS))
+        yield f"Ridge {n} x {d}, {TARGETS} targets", dualgap.Ridge(), theirs.Ridge(), X, both
+
+
+def cv() -> None:
+    """Our defaults against scikit-learn at equal accuracy."""
+    print("ours / scikit-learn's time, and the largest relative difference of mean squared errors")
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for label, ours, other, X, y in pairs():
+        models = {"ours": ours, "theirs": other}
+        began = process_time()
+        for model in models.values():
+            model.fit(X, y)
+        rounds = min(max(int(3.0 / (process_time() - began)), 2), 50)
+        fits = {name: partial(model.fit, X, y) for name, model in models.items()}
+        times = best_of(fits, rounds)
+        line = f"  {label:28} {times['ours'] / times['theirs']:5.2f}   "
+        line += f"{1e3 * times['ours']:8.2f} ms / {1e3 * times['theirs']:8.2f} ms"
+        if hasattr(ours, "mse_path_"):
+            apart = np.abs(ours.mse_path_ / other.mse_path_ - 1.0).max()
+            line += f"   errors {apart:.1e}   largest gap {ours.gap_path_.max():.1e}"
+        print(line, flush=True)
+
+
 def main() -> None:
-    parts = {"overhead": overhead, "paths": paths}
+    parts = {"overhead": overhead, "paths": paths, "cv": cv}
     for name in sys.argv[1:] or parts:
         parts[name]()
 

@@ -23,7 +23,8 @@ from dualgap.certificate import Estimate, estimated_pair
 from dualgap.designs import Design
 from dualgap.designs.tasks import product_pair, weigh
 from dualgap.linalg.lanczos import Lanczos
-from dualgap.paths._gram import FEWEST, MARGIN, targets
+from dualgap.paths._gram import FEWEST
+from dualgap.paths._quadratic import MARGIN, targets
 from dualgap.problem import Problem
 
 LARGEST = 2.0

@@ -121,17 +121,22 @@ def _walk(
 def _walk_on_gram(
     problem: Problem, strengths: Strengths, tol: float, most: float, options: dict[str, Any]
 ) -> Iterator[Point]:
-    passes = 2.0  # the Gram matrix, and the certificate
-    for at, x, y, certificate in _gram.points(problem, strengths, tol, most):
-        if certificate.certified and certificate.gap <= tol * at.scale(certificate.primal):
-            yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
+    done, x = 0, problem.zeros()
+    for x, y, certificate, passes in _gram.points(problem, strengths, tol, most):
+        if _gram.is_good(problem, certificate, tol):
+            yield Point(*problem.split(x), y, certificate, Status.CONVERGED, passes)
         else:
-            start = _given(at, x) if np.isfinite(x).all() else None
-            result = solve_problem(at, x0=start, **options)
+            x0 = _given(problem, x) if np.isfinite(x).all() else None
+            result = solve_problem(problem.with_strengths(*strengths[done]), x0=x0, **options)
             if result.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             yield _point(result)._replace(passes=passes + result.passes)
-        passes = 1.0
+        done += 1
+    left = strengths[done:]
+    if left:
+        tracker = _newton.Tracker(tol, most) if _newton.pays(problem, left) else None
+        start = {"x0": _given(problem, x)} if np.isfinite(x).all() else {}
+        yield from _walk(problem, left, tracker, {**options, **start})
 
 
 def _walk_in_krylov(

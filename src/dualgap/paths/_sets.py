@@ -1,0 +1,111 @@
+"""Squared loss with l1 and more columns than rows: Gram matrices of the columns that matter.
+
+With all centred where there is an intercept, as in `_gram`, each point of the path is found by
+
+    S   <- the support, and the columns whose gradients are near l1
+    x_S <- the minimiser of P over x_S, by descent on G_SS from the point before
+    r   <- A x - b,   u <- A'Qr,   until the gap at y = t r is small enough
+
+G_SS serves all points until a column is needed that S has not. The gap rests on products with the
+data, so that nothing outside of S is forgotten.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.algorithms.second_order.gram_descent import descend
+from dualgap.designs import Columns
+from dualgap.paths._quadratic import Centred, is_close, value_and_gap
+from dualgap.problem import Problem
+
+NEEDED = 0.97
+"""S must have every column whose gradient is larger than this share of its l1."""
+CLOSE = 0.8
+"""A new S has every column whose gradient is larger than this share of its l1."""
+TOO_MANY = 2
+"""S is chosen anew once it has more than this many times the columns that a new one would have."""
+LARGEST = 4
+"""With more columns in S than this many times the rows, sweeps over columns would be shorter."""
+ALWAYS = 400
+"""But a set of so many columns is never too large, for its Gram matrix costs next to nothing."""
+ROUNDS = 12
+"""A point that so many sets have not solved is left to a solve of its own."""
+INSIDE = 0.5
+"""On S descent goes on until the gap there is this share of what is aimed at for all columns."""
+
+
+class Sets(Centred):
+    """P by its values on growing sets of columns."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.x, self.u, self.square = np.zeros(problem.d), -self.v, self.e
+        self.at = np.empty(0, dtype=np.intp)
+        self.inside = np.zeros(problem.d, dtype=bool)
+        self.G = np.empty((0, 0))
+        self.columns: Columns | None = None
+        self.passes = 0.0
+        self.gives_up = False
+        """Whether there are too many columns that matter for Gram matrices to be short."""
+
+    def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
+        """x at these strengths, the intercept last."""
+        self.passes = 0.0
+        p = problem.penalty_weights
+        self._find(problem, l1 * p, l2 * p, tol)
+        return self.joined(problem, self.x)
+
+    def _find(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
+        for _ in range(ROUNDS):
+            primal, gap = value_and_gap(self.square, self.x, self.u, l1, l2)
+            if is_close(problem, primal, gap, tol):
+                break
+            self._choose(problem, l1)
+            if self.at.size > max(LARGEST * problem.n, ALWAYS):
+                self.gives_up = True
+                break
+            self._descend(problem, l1[self.at], l2[self.at], tol)
+            r = problem.base.matvec(self.x) - self.b
+            if problem.fit_intercept:
+                r -= problem.mean(r)
+            self.u = problem.base.rmatvec(problem.q * r)
+            self.square = problem.mean(r * r)
+            self.passes += 1.0
+
+    def _choose(self, problem: Problem, l1: Array) -> None:
+        """S and its Gram matrix, if columns are missing, or most of them matter no longer."""
+        size, on = np.abs(self.u), self.x != 0.0
+        wanted = on | (size >= CLOSE * l1)
+        missing = ((on | (size >= NEEDED * l1)) & ~self.inside).any()
+        if self.at.size > TOO_MANY * np.count_nonzero(wanted):
+            self.at, self.G = np.empty(0, dtype=np.intp), np.empty((0, 0))
+            self.columns, self.inside = None, np.zeros(problem.d, dtype=bool)
+        elif not missing:
+            return
+        new, known = np.flatnonzero(wanted & ~self.inside), self.at.size
+        if known + new.size == problem.d:  # all columns are had without a copy, but in their order
+            self.at, self.G, new, known = self.at[:0], self.G[:0, :0], np.arange(problem.d), 0
+        self.at = np.concatenate((self.at, new))
+        self.inside[new] = True
+        self.columns = problem.base.columns(self.at, known=self.columns)
+        rows = self.columns.cross_gram(
+            problem.q, np.arange(known, self.at.size), np.arange(self.at.size)
+        )
+        rows -= np.multiply.outer(self.m[new], self.m[self.at])
+        G = np.empty((self.at.size, self.at.size))
+        G[:known, :known] = self.G
+        G[known:], G[:known, known:] = rows, rows[:, :known].T
+        self.G = G
+
+    def _descend(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
+        v = self.v[self.at]
+
+        def enough(x: Array, u: Array) -> bool:
+            square = max(0.0, self.e + float(x @ (u - v)))
+            primal, gap = value_and_gap(square, x, u, l1, l2)
+            return is_close(problem, primal, gap, INSIDE * tol)
+
+        x = self.x[self.at]
+        self.x[self.at] = descend(self.G, self.u[self.at], x, l1, l2, 0.0, enough)[0]
