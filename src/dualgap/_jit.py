@@ -15,14 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from llvmlite import binding as llvm
-from llvmlite import ir
-from numba.core import event
-from numba.extending import intrinsic
-
 from dualgap import _compiling
 from dualgap._kernel_cache import own_temporary_folder, remove_broken_files
+
+with _compiling.counted():  # numba takes a second to import
+    import numba
+    from llvmlite import binding as llvm
+    from llvmlite import ir
+    from numba.core import event
+    from numba.extending import intrinsic
 
 SOURCES = Path(__file__).parent
 

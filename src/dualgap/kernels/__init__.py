@@ -6,7 +6,4 @@ updated in place; nothing is allocated inside; index streams come from outside.
 
 from __future__ import annotations
 
-from dualgap._compiling import counted
-
-with counted():  # numba takes a second to import
-    import dualgap._jit as _jit  # noqa: F401
+import dualgap._jit as _jit  # noqa: F401 - listens to numba from here on
