@@ -69,8 +69,7 @@ def _dense_predict(
             v = w[j] - owed * before[j]
             w[j] = v
             z += a[j] * v
-        z *= inverse_l2[0]
-        return z
+        return z * inverse_l2[0]  # type: ignore[no-any-return]
     for j in range(d):
         v = w[j] - owed * before[j]
         w[j] = v
@@ -90,8 +89,7 @@ def _sparse_predict(
     if alike and not threshold.has_l1:
         for p in range(indptr[k], indptr[k + 1]):
             z += data[p] * w[np.uintp(indices[p])]
-        z *= inverse_l2[0]
-        return z
+        return z * inverse_l2[0]  # type: ignore[no-any-return]
     for p in range(indptr[k], indptr[k + 1]):
         j = np.uintp(indices[p])
         i = np.uintp(0) if alike else j
