@@ -15,14 +15,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-from llvmlite import binding as llvm
-from llvmlite import ir
-from numba.core import event
-from numba.extending import intrinsic
-
 from dualgap import _compiling
 from dualgap._kernel_cache import own_temporary_folder, remove_broken_files
+
+with _compiling.counted():  # numba takes a second to import
+    import numba
+    from llvmlite import binding as llvm
+    from llvmlite import ir
+    from numba.core import event
+    from numba.extending import intrinsic, overload
 
 SOURCES = Path(__file__).parent
 
@@ -85,6 +86,7 @@ _register("numba:compiler_lock", _Clock())
 _register("numba:compile", _Herald())
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 # Sums may be reordered, so that they use vector registers; NaN and infinity keep their meaning.
 # Iterates may rest on this, a certificate never does.
@@ -115,6 +117,30 @@ def exact(function: F) -> F:
 def inlined(function: F) -> F:
     """As `scalar`, and copied into every caller: for what is done once per entry of the data."""
     return _compiled(function, inline="always")
+
+
+def by_kind(bodies: dict[type, Callable[..., Any]]) -> Any:
+    """A function whose body is chosen by the class of its first argument, a NamedTuple.
+
+    Where a kernel calls it, the choice is made when the kernel is compiled, and the body becomes
+    part of the kernel and of what is kept on disk; in plain Python it is made at every call. The
+    bodies are plain functions with the same arguments, which are given by position.
+    """
+
+    def chosen(first: Any, *rest: Any) -> Any:
+        return bodies[type(first)](first, *rest)
+
+    def choose(first: Any, *rest: Any) -> Callable[..., Any] | None:
+        return bodies.get(getattr(first, "instance_class", type(None)))
+
+    options: Any = {
+        "fastmath": _REORDERED,
+        "nogil": True,
+        "error_model": "numpy",
+        "forceinline": True,
+    }
+    overload(chosen, jit_options=options, strict=False)(choose)
+    return chosen
 
 
 def _compiled(function: F, **options: Any) -> F:
@@ -189,6 +215,44 @@ def _has_fused() -> bool:
         return True
     return bool(llvm.get_host_cpu_features().get("fma", False))
 
+
+def _unowned(typing_context: Any, value: Any) -> Any:
+    def without_owner(context: Any, builder: Any, kind: Any, given: Any) -> Any:
+        if isinstance(kind, numba.types.Array):
+            array = context.make_array(kind)(context, builder, given)
+            array.meminfo = ir.Constant(array.meminfo.type, None)
+            return array._getvalue()
+        if isinstance(kind, numba.types.BaseTuple):
+            members: Any = kind
+            for place, member in enumerate(members):
+                part = builder.extract_value(given, place)
+                part = without_owner(context, builder, member, part)
+                given = builder.insert_value(given, part, place)
+        return given
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return without_owner(context, builder, signature.args[0], values[0])
+
+    return value(value), generate
+
+
+_borrowed: Any = intrinsic(_unowned)
+
+
+def borrowed(value: T) -> T:
+    """The same tuple of arrays and numbers, without a count of who refers to the arrays.
+
+    Who calls a kernel holds its arguments. A kernel that says so at its start need not count at
+    every call of a helper, which takes longer than the arithmetic of a short row.
+    """
+    return value
+
+
+def _borrow(value: Any) -> Any:
+    return lambda value: _borrowed(value)
+
+
+overload(borrowed, strict=False)(_borrow)
 
 fused: Any = intrinsic(_fused)
 """fused(a, b, c): a b + c with one rounding. To be called only where `HAS_FUSED`."""

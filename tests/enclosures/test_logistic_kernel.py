@@ -11,7 +11,7 @@ import pytest
 from flint import arb
 
 from dualgap import losses
-from dualgap.kernels import logistic_bounds as kernel
+from dualgap.enclosures import compiled_logistic as kernel
 from dualgap.losses import logistic
 from tests.enclosures import draws, exact
 from tests.enclosures.exact import number

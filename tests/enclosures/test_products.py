@@ -303,10 +303,10 @@ def test_errors_of_single_products():
     a b = p + q exactly if p is 0 or above 2^-960; below that at most 5 times 2^-1074 is lost.
     """
     from dualgap._jit import HAS_FUSED
-    from dualgap.kernels import enclosed
+    from dualgap.enclosures import compiled_products
 
-    ways = [enclosed.split_error, enclosed.split_error.py_func]
-    ways += [enclosed.fused_error] if HAS_FUSED else []
+    ways = [compiled_products.split_error, compiled_products.split_error.py_func]
+    ways += [compiled_products.fused_error] if HAS_FUSED else []
     rng = np.random.default_rng(7)
     for power in (0, 140, -140, -150, -155, -160):
         a = rng.standard_normal(300) * 10.0 ** rng.uniform(power - 2, power + 2, 300)
@@ -368,7 +368,7 @@ A, x, y = rng.standard_normal((500, 500)), rng.standard_normal(500), rng.standar
 assert A.size > products.SMALL
 plain = products.swept(DenseDesign(A), x, y, None, sharp=False)
 sharp = products.swept(DenseDesign(A), x, y, None, sharp=True)
-assert "dualgap.kernels.enclosed" not in sys.modules
+assert "dualgap.enclosures.compiled_products" not in sys.modules
 assert (abs(plain.S - sharp.S) <= plain.S_error + sharp.S_error).all()
 assert 20.0 * sharp.S_error.max() < plain.S_error.min()
 """

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from dualgap import Problem
 from dualgap.algorithms import DFSPDC, SPDC
-from dualgap.algorithms.primal_dual.spdc import power_tables
-from dualgap.kernels import scalar
-from dualgap.kernels.spdc import spdc_csr, spdc_dense
+from dualgap.algorithms.primal_dual.marshalling import dual_of, power_tables, prox_with
+from dualgap.kernels import scalar, values
+from dualgap.kernels.spdc import spdc
 from dualgap.losses import LOSSES, Huber, SmoothedHinge, StrongLogistic
 from dualgap.regularizers import lazy
 
@@ -336,22 +336,22 @@ def run_kernel(A, b, stream, loss, *, l1, l2, tau, sigma, theta, x, dual_free, q
     v = A @ x
     y = loss.grad(v, b)
     old, u, x = x.copy(), A.T @ (q * y), x.copy()
-    if not sp.issparse(A):
-        spdc_dense(
-            A, 0.0, b, offset, stream, q, ratio, sigma, x, old, u, y, v, tau, theta, l1, l2,
-            True, 1 / (1 + tau * l2), loss.code, loss.parameter, dual_free,
-        )  # fmt: skip
-        return x, old, u, y
+    dense = not sp.issparse(A)
+    rest = (
+        values.Targets(b, offset, q, ratio), values.Loss(loss.code, loss.parameter),
+        prox_with(tau, np.append(l1, 0.0), np.append(l2, 0.0), stream.size, dense=dense),
+        values.Steps(sigma, theta, values.FREE if dual_free else values.PROX),
+    )  # fmt: skip
+    dual = dual_of(y, v)
+    if dense:
+        spdc(values.Dense(A, 0.0), stream, *rest, values.Vectors(x, old, u), dual)
+        return x, old, u, dual.y
     state = np.column_stack([x, old, u, np.zeros(d)])
     state = np.vstack([state, np.zeros(4)])
-    C, H = power_tables(tau, l2, stream.size)
-    l1, l2 = np.append(l1, 0.0), np.append(l2, 0.0)
-    spdc_csr(
-        A.data, A.indices, A.indptr, 0.0, b, offset, stream, q, ratio, sigma, state, y, v, tau,
-        theta, l1, l2, C, H, loss.code, loss.parameter, dual_free,
-    )  # fmt: skip
+    rows = values.Sparse(A.data, A.indices, A.indptr, 0.0)
+    spdc(rows, stream, *rest, values.Lines(state), dual)
     assert (state[:, 3] == 0).all() and (state[-1] == 0).all()
-    return state[:-1, 0], state[:-1, 1], state[:-1, 2], y
+    return state[:-1, 0], state[:-1, 1], state[:-1, 2], dual.y
 
 
 @pytest.mark.parametrize("uneven", [False, True], ids=["tables", "no tables"])

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from dualgap.algorithms import DFSPDC
+from dualgap.algorithms.primal_dual.marshalling import dual_of, prox_with, rows_of
 from dualgap.algorithms.primal_dual.state import update
-from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
+from dualgap.kernels import values
+from dualgap.kernels.multinomial import multinomial
 
 from .data import PENALTIES, case
 
@@ -67,9 +69,7 @@ def test_plain_Python_of_the_kernels(penalty):
         s = algorithm.start(problem, None, None).state
         results.append(algorithm.step(problem, s).x)
         with pytest.MonkeyPatch.context() as patch:
-            for function in (multinomial_dense, multinomial_csr):
-                name = function.py_func.__name__
-                patch.setattr(f"dualgap.kernels.multinomial.{name}", function.py_func)
+            patch.setattr("dualgap.kernels.multinomial.multinomial", multinomial.py_func)
             results.append(algorithm.step(problem, s).x)
     for other in results[1:]:
         assert np.abs(other - results[0]).max() <= 1e-13
@@ -80,11 +80,11 @@ def test_no_step_at_all():
     s = DFSPDC().start(problem, None, None).state
     lines = np.zeros((5, 3, 3))
     lines[:4, 0] = 1.0
-    rows = problem.design.rows()
-    empty, none = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
-    multinomial_csr(
-        rows.data, rows.indices, rows.indptr, 0.0, problem.b, none, empty, problem.q, problem.q,
-        1.0, lines, np.zeros(5, dtype=np.int64), s.y.copy(), s.own.v.copy(), 0.1, 1.0,
-        np.zeros(5), np.zeros(5), np.array([-1.0]), np.zeros(1), np.zeros((3, 3)),
+    q, empty = problem.q, np.zeros(0, dtype=np.int64)
+    multinomial(
+        rows_of(problem), empty, values.Targets(problem.b, np.zeros((0, 3)), q, q),
+        prox_with(0.1, np.zeros(5), np.arange(5.0), 0, dense=False),
+        values.Steps(1.0, 1.0, values.FREE),
+        values.ClassLines(lines, np.zeros(5, dtype=np.int64)), dual_of(s.y, s.own.v),
     )  # fmt: skip
     assert (lines[:4, 0] == 1.0).all()

@@ -26,8 +26,7 @@ for data in (A, sp.csr_array(A)):
     for algorithm in ("spdc", "adf-spdc"):
         dualgap.solve(data, b, loss="logistic", l2=0.1, algorithm=algorithm)
 for kind in ("cache_misses", "cache_hits"):
-    counts = [getattr(k.stats, kind) for k in (spdc.spdc_dense, spdc.spdc_csr)]
-    print(sum(sum(count.values()) for count in counts))
+    print(sum(getattr(spdc.spdc.stats, kind).values()))
 """
 
 

@@ -28,7 +28,9 @@ import scipy.linalg
 
 from dualgap.algorithms import SPDC
 from dualgap.algorithms.contract import NO_ADVICE
-from dualgap.kernels.spdc import spdc_dense
+from dualgap.algorithms.primal_dual.marshalling import NONE, prox_with
+from dualgap.kernels import values
+from dualgap.kernels.spdc import spdc as loop
 
 from .reference import newton, saddle_at
 from .runs import partners, powers, starts
@@ -80,11 +82,18 @@ class Sample:
 def kernel(problem, steps, ratio, x, old, u, y, v, *, dual_free):
     """A function of an array of rows: the compiled loop, which writes to the state arrays."""
     g, loss = problem.regularizer, problem.loss
-    offset, sigma = np.zeros(problem.n), steps.sigma
-    before = (problem.design.rows().dense, 0.0, problem.b, offset)
-    after = (problem.q, ratio, sigma, x, old, u, y, v, steps.tau, steps.theta, g.l1, g.l2)
-    more = (g.has_l1, 1 / (1 + steps.tau * g.l2), loss.code, loss.parameter, dual_free)
-    return lambda rows: spdc_dense(*before, rows, *after, *more)
+    rule = values.FREE if dual_free else values.PROX
+    l1, l2 = np.append(g.l1, 0.0), np.append(g.l2, 0.0)
+    rest = (
+        values.Targets(problem.b, np.zeros(problem.n), problem.q, ratio),
+        values.Loss(loss.code, loss.parameter),
+        prox_with(steps.tau, l1, l2, 1, dense=True),
+        values.Steps(steps.sigma, steps.theta, rule),
+        values.Vectors(x, old, u),
+        values.Dual(y, v, NONE, NONE, NONE),
+    )
+    data = values.Dense(problem.design.rows().dense, 0.0)
+    return lambda rows: loop(data, rows, *rest)
 
 
 def simulate(algorithm, problem, x0, y0):

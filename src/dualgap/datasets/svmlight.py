@@ -71,12 +71,12 @@ class _Reader:
     """The arrays that a file fills, and how far it has been read."""
 
     def __init__(self, name: str, n_features: int | None, zero_based: bool | None) -> None:
-        from dualgap.kernels import decimal
-        from dualgap.kernels import svmlight as kernel
+        from dualgap.datasets import _decimals
+        from dualgap.datasets import _parsing as kernel
 
         self.name, self.n_features, self.zero_based = name, n_features, zero_based
         self.kernel = kernel
-        self.powers = decimal.powers_of_five()
+        self.powers = _decimals.powers_of_five()
         # The largest index that may occur.
         self.limit = LARGEST_INDEX if n_features is None else n_features - bool(zero_based)
         self.targets, self.values = np.empty(0), np.empty(0)

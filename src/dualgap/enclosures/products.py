@@ -1,8 +1,8 @@
 """Enclosures of A x and A' alpha in one reading of the data: what certificates rest on.
 
 Data are read as exact real numbers, float32 ones too. Small data are multiplied by numpy (`sums`,
-which has the proofs for it), larger ones by compiled kernels (`dualgap.kernels.enclosed`), and data
-that come in blocks block after block.
+which has the proofs for it), larger ones by compiled kernels (`compiled_products` beside this
+file), and data that come in blocks block after block.
 
 The kernels make A' alpha = s + c with the rounding errors of all products and sums in c (Dot2). The
 error of c: with Z = |A|'|alpha|, p + q = a high exactly (or up to 5 eta, eta = 2^-1074), and r what
@@ -75,7 +75,7 @@ def swept(design: Design, x: Array, high: Array, low: Array | None, *, sharp: bo
 def _kernels() -> Any:
     """The compiled ones, or None where numba is not at hand."""
     try:
-        return import_module("dualgap.kernels.enclosed")
+        return import_module("dualgap.enclosures.compiled_products")
     except ImportError:
         return None
 

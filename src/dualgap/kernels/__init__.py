@@ -1,12 +1,10 @@
 """Compiled inner loops of the randomised algorithms.
 
-The plain-Python transcriptions in the tests are their oracles. State arrays are passed in and
-updated in place; nothing is allocated inside; index streams come from outside.
+Each takes values of `kernels.values` and is written once for dense and sparse rows. The
+plain-Python transcriptions in the tests are their oracles. State arrays are passed in and updated
+in place; nothing is allocated inside; index streams come from outside.
 """
 
 from __future__ import annotations
 
-from dualgap._compiling import counted
-
-with counted():  # numba takes a second to import
-    import dualgap._jit as _jit  # noqa: F401
+import dualgap._jit as _jit  # noqa: F401 - listens to numba from here on

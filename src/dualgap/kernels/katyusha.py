@@ -1,4 +1,4 @@
-"""One inner loop of Katyusha over a stream of rows, dense and sparse.
+"""One inner loop of Katyusha over a stream of rows.
 
 The snapshot x, y = phi'(A x) and u = A'Qy stay as they are; t3 = 1 - t1 - t2. For each row k:
 
@@ -52,14 +52,16 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import kernel, scalar
-from dualgap.kernels.scalar import NO_SHRINKAGE, Floats, grad, prox_step
+from dualgap._jit import borrowed, by_kind, kernel, scalar
+from dualgap._types import Array
+from dualgap.kernels.scalar import NO_SHRINKAGE, grad, prox_step
+from dualgap.kernels.values import Coupled, CoupledLines, Dense, Loss, Mix, Prox, Sparse, Targets
 
 FEW = 256
 """Up to so many different l2, tables are wide."""
 
 
-def tables(l2: Floats, steps: int, alpha: float, t1: float, t2: float, keep: float) -> Floats:
+def tables(l2: Array, steps: int, alpha: float, t1: float, t2: float, keep: float) -> Array:
     """(C, H, E, X, Z, U, K, e, f, g, h) for each l2, each digit of up to ``steps``, its values."""
     base = 16 if l2.size <= FEW else 2
     digits = 1
@@ -71,7 +73,7 @@ def tables(l2: Floats, steps: int, alpha: float, t1: float, t2: float, keep: flo
 
 
 @scalar
-def compose(first: Floats, then: Floats, both: Floats) -> None:
+def compose(first: Array, then: Array, both: Array) -> None:
     """The map of some steps and then others."""
     c, h, e, x, z, u, k = first[0], first[1], first[2], first[3], first[4], first[5], first[6]
     both[0] = then[0] * c
@@ -88,7 +90,7 @@ def compose(first: Floats, then: Floats, both: Floats) -> None:
 
 
 @kernel
-def tabulate(l2: Floats, alpha: float, t1: float, t2: float, keep: float, maps: Floats) -> None:
+def tabulate(l2: Array, alpha: float, t1: float, t2: float, keep: float, maps: Array) -> None:
     """Fill in the tables."""
     digits, base = maps.shape[1], maps.shape[2]
     for i in range(l2.size):
@@ -113,7 +115,7 @@ def tabulate(l2: Floats, alpha: float, t1: float, t2: float, keep: float, maps: 
 
 @scalar
 def leap(
-    zeta: float, eta: float, total: float, x: float, v: float, m: int, maps: Floats
+    zeta: float, eta: float, total: float, x: float, v: float, m: int, maps: Array
 ) -> tuple[float, float, float]:
     """(zeta, eta, total) after m steps on one side of zero; ``maps`` are those of its l2."""
     mask = maps.shape[1] - 1
@@ -130,27 +132,17 @@ def leap(
 
 
 @scalar
-def catch_up(
-    zeta: float,
-    eta: float,
-    total: float,
-    x: float,
-    u: float,
-    m: int,
-    maps: Floats,
-    l1: float,
-    l2: float,
-    alpha: float,
-    t1: float,
-    t2: float,
-    keep: float,
-) -> tuple[float, float, float]:
-    """(zeta, eta, total) after m steps with constant u."""
+def catch_up(line: Array, m: int, maps: Array, l2: float, mix: Mix) -> None:
+    """Zeta, eta and total of a line after m steps with constant u."""
+    zeta, eta, total, x, u, l1 = line[0], line[1], line[2], line[3], line[4], line[6]
+    alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
     if l1 == 0.0:
-        return leap(zeta, eta, total, x, u, m, maps)
+        zeta, eta, total = leap(zeta, eta, total, x, u, m, maps)
+        m = 0
     while m > 0:
         if zeta == 0.0 and abs(u) <= l1:
-            return leap(0.0, eta, total, x, 0.0, m, maps)
+            zeta, eta, total = leap(0.0, eta, total, x, 0.0, m, maps)
+            break
         if zeta != 0.0:
             side = 1.0 if zeta > 0.0 else -1.0
         else:
@@ -158,7 +150,8 @@ def catch_up(
         v = u + side * l1
         new = leap(zeta, eta, total, x, v, m, maps)
         if side * v <= 0.0 or side * new[0] > 0.0:
-            return new
+            zeta, eta, total = new
+            break
         if alpha * l2 < NO_SHRINKAGE:
             steps = abs(zeta) / (alpha * side * v)
         else:
@@ -169,140 +162,152 @@ def catch_up(
         eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
         total = keep * total + eta
         m -= few + 1
-    return zeta, eta, total
+    line[0], line[1], line[2] = zeta, eta, total
 
 
 @kernel
-def katyusha_dense(
-    A: Any,
-    s: float,
-    b: Floats,
-    offset: Floats,
+def katyusha(
     rows: Any,
-    ratio: Floats,
-    x: Floats,
-    zeta: Floats,
-    eta: Floats,
-    total: Floats,
-    u: Floats,
-    y: Floats,
-    alpha: float,
-    t1: float,
-    t2: float,
-    keep: float,
-    l1: Floats,
-    has_l1: bool,
-    shrink: Floats,
-    code: int,
-    parameter: float,
+    stream: Any,
+    targets: Targets,
+    loss: Loss,
+    prox: Prox,
+    mix: Mix,
+    point: Any,
+    y: Array,
 ) -> None:
-    """Dense rows; ``shrink`` is 1/(1 + alpha l2)."""
-    d = A.shape[1]
-    c = d
-    t3 = 1.0 - t1 - t2
+    """The points, in place, after one step for each row of the stream; y stays as it is."""
+    rows, stream, prox = borrowed(rows), borrowed(stream), borrowed(prox)
+    point, y = borrowed(point), borrowed(y)
+    b, offset, ratio = targets.b, targets.offset, targets.ratio
     z = 0.0
-    if rows.size > 0:
-        first = A[rows[0]]
-        for j in range(d):
-            z += first[j] * (t1 * zeta[j] + t2 * x[j] + t3 * eta[j])
-    for t in range(rows.size):
-        k = rows[t]
-        a = A[k]
-        z += offset[k]
-        if s != 0.0:
-            z += s * (t1 * zeta[c] + t2 * x[c] + t3 * eta[c])
-        step = ratio[k] * (grad(code, parameter, z, b[k]) - y[k])
-        if s != 0.0:
-            zeta[c] -= alpha * (u[c] + step * s)
-            eta[c] = t1 * zeta[c] + t2 * x[c] + t3 * eta[c]
-            total[c] = keep * total[c] + eta[c]
-        following = A[rows[t + 1]] if t + 1 < rows.size else a
-        z = 0.0
-        if has_l1:
-            for j in range(d):
-                w = zeta[j] - alpha * (u[j] + step * a[j])
-                edge = alpha * l1[j]
-                w = (w - min(max(w, -edge), edge)) * shrink[j]
-                pull = t1 * w + t2 * x[j]
-                e = pull + t3 * eta[j]
-                zeta[j] = w
-                eta[j] = e
-                total[j] = keep * total[j] + e
-                z += following[j] * (pull + t3 * e)
-        else:
-            for j in range(d):
-                w = (zeta[j] - alpha * (u[j] + step * a[j])) * shrink[j]
-                pull = t1 * w + t2 * x[j]
-                e = pull + t3 * eta[j]
-                zeta[j] = w
-                eta[j] = e
-                total[j] = keep * total[j] + e
-                z += following[j] * (pull + t3 * e)
+    if stream.size > 0:
+        z = predict(rows, stream[0], 0, point, mix)
+    for t in range(stream.size):
+        k = stream[t]
+        slope = grad(loss.code, loss.parameter, z + offset[k], b[k])
+        z = step_and_predict(rows, stream, t, point, prox, mix, ratio[k] * (slope - y[k]))
+    settle(rows, stream.size, point, mix)
 
 
-@kernel
-def katyusha_csr(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    s: float,
-    b: Floats,
-    offset: Floats,
-    rows: Any,
-    ratio: Floats,
-    state: Floats,
-    y: Floats,
-    alpha: float,
-    t1: float,
-    t2: float,
-    keep: float,
-    l2: Floats,
-    maps: Floats,
-    code: int,
-    parameter: float,
-) -> None:
-    """Sparse rows; ``state`` has a line for each coordinate, ``maps`` a table for each l2.
+def _dense_predict(rows: Dense, k: int, now: int, point: Coupled, mix: Mix) -> float:
+    s, d, a = rows.constant, rows.matrix.shape[1], rows.matrix[k]
+    x, zeta, eta = point.x, point.zeta, point.eta
+    t1, t2, t3 = mix.t1, mix.t2, 1.0 - mix.t1 - mix.t2
+    z = 0.0
+    for j in range(d):
+        z += a[j] * (t1 * zeta[j] + t2 * x[j] + t3 * eta[j])
+    if s != 0.0:
+        z += s * (t1 * zeta[d] + t2 * x[d] + t3 * eta[d])
+    return z
 
-    A line is (zeta, eta, total, x, u, step of the last update, l1, number of its l2).
-    """
-    c = state.shape[0] - 1
+
+def _dense_step(
+    rows: Dense, stream: Any, t: int, point: Coupled, prox: Prox, mix: Mix, step: float
+) -> float:
+    A, s, d = rows.matrix, rows.constant, rows.matrix.shape[1]
+    x, zeta, eta, total, u = point.x, point.zeta, point.eta, point.total, point.u
+    alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
     t3 = 1.0 - t1 - t2
-    for t in range(rows.size):
-        k = rows[t]
-        z = offset[k]
-        for p in range(indptr[k], indptr[k + 1]):
-            line = state[np.uintp(indices[p])]  # unsigned: no negative index to look out for
-            lag = t - int(line[5])
-            if lag > 0:
-                i = int(line[7])
-                line[0], line[1], line[2] = catch_up(
-                    line[0], line[1], line[2], line[3], line[4], lag,
-                    maps[i], line[6], l2[i], alpha, t1, t2, keep,
-                )  # fmt: skip
-            z += data[p] * (t1 * line[0] + t2 * line[3] + t3 * line[1])
-        if s != 0.0:
-            z += s * (t1 * state[c, 0] + t2 * state[c, 3] + t3 * state[c, 1])
-        step = ratio[k] * (grad(code, parameter, z, b[k]) - y[k])
-        for p in range(indptr[k], indptr[k + 1]):
-            line = state[np.uintp(indices[p])]
-            slope = line[4] + step * data[p]
-            line[0] = prox_step(line[0], slope, alpha, line[6], l2[int(line[7])])
-            line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
-            line[2] = keep * line[2] + line[1]
-            line[5] = t + 1
-        if s != 0.0:
-            line = state[c]
-            line[0] -= alpha * (line[4] + step * s)
-            line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
-            line[2] = keep * line[2] + line[1]
-            line[5] = t + 1
-    for j in range(state.shape[0]):
-        line = state[j]
-        lag = rows.size - int(line[5])
+    l1, shrink, even = prox.l1, prox.shrink, prox.shrink.size == 1
+    a = A[stream[t]]
+    following = A[stream[t + 1]] if t + 1 < stream.size else a
+    z = 0.0
+    if prox.has_l1:
+        for j in range(d):
+            w = zeta[j] - alpha * (u[j] + step * a[j])
+            edge = alpha * l1[j]
+            w = (w - min(max(w, -edge), edge)) * shrink[j]
+            pull = t1 * w + t2 * x[j]
+            e = pull + t3 * eta[j]
+            zeta[j] = w
+            eta[j] = e
+            total[j] = keep * total[j] + e
+            z += following[j] * (pull + t3 * e)
+    elif even:  # the common case without a walk over shrink
+        for j in range(d):
+            w = (zeta[j] - alpha * (u[j] + step * a[j])) * shrink[0]
+            pull = t1 * w + t2 * x[j]
+            e = pull + t3 * eta[j]
+            zeta[j] = w
+            eta[j] = e
+            total[j] = keep * total[j] + e
+            z += following[j] * (pull + t3 * e)
+    else:
+        for j in range(d):
+            w = (zeta[j] - alpha * (u[j] + step * a[j])) * shrink[j]
+            pull = t1 * w + t2 * x[j]
+            e = pull + t3 * eta[j]
+            zeta[j] = w
+            eta[j] = e
+            total[j] = keep * total[j] + e
+            z += following[j] * (pull + t3 * e)
+    if s != 0.0:
+        zeta[d] -= alpha * (u[d] + step * s)
+        eta[d] = t1 * zeta[d] + t2 * x[d] + t3 * eta[d]
+        total[d] = keep * total[d] + eta[d]
+        z += s * (t1 * zeta[d] + t2 * x[d] + t3 * eta[d])
+    return z
+
+
+def _sparse_predict(rows: Sparse, k: int, now: int, point: CoupledLines, mix: Mix) -> float:
+    data, indices, state, s = rows.data, rows.indices, point.values, rows.constant
+    t1, t2, t3 = mix.t1, mix.t2, 1.0 - mix.t1 - mix.t2
+    z = 0.0
+    for p in range(rows.indptr[k], rows.indptr[k + 1]):
+        line = state[np.uintp(indices[p])]  # unsigned: no negative index to look out for
+        lag = now - int(line[5])
         if lag > 0:
             i = int(line[7])
-            line[0], line[1], line[2] = catch_up(
-                line[0], line[1], line[2], line[3], line[4], lag,
-                maps[i], line[6], l2[i], alpha, t1, t2, keep,
-            )  # fmt: skip
+            catch_up(line, lag, point.maps[i], point.l2[i], mix)
+        z += data[p] * (t1 * line[0] + t2 * line[3] + t3 * line[1])
+    if s != 0.0:
+        line = state[state.shape[0] - 1]
+        z += s * (t1 * line[0] + t2 * line[3] + t3 * line[1])
+    return z
+
+
+def _sparse_step(
+    rows: Sparse, stream: Any, t: int, point: CoupledLines, prox: Prox, mix: Mix, step: float
+) -> float:
+    data, indices, state, s = rows.data, rows.indices, point.values, rows.constant
+    alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
+    t3, l2, k = 1.0 - t1 - t2, point.l2, stream[t]
+    for p in range(rows.indptr[k], rows.indptr[k + 1]):
+        line = state[np.uintp(indices[p])]
+        slope = line[4] + step * data[p]
+        line[0] = prox_step(line[0], slope, alpha, line[6], l2[int(line[7])])
+        line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
+        line[2] = keep * line[2] + line[1]
+        line[5] = t + 1
+    if s != 0.0:
+        line = state[state.shape[0] - 1]
+        line[0] -= alpha * (line[4] + step * s)
+        line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
+        line[2] = keep * line[2] + line[1]
+        line[5] = t + 1
+    if t + 1 == stream.size:
+        return 0.0
+    return predict(rows, stream[t + 1], t + 1, point, mix)  # type: ignore[no-any-return]
+
+
+def _dense_settle(rows: Dense, now: int, point: Coupled, mix: Mix) -> None:
+    pass
+
+
+def _sparse_settle(rows: Sparse, now: int, point: CoupledLines, mix: Mix) -> None:
+    state = point.values
+    for j in range(state.shape[0]):
+        line = state[j]
+        lag, i = now - int(line[5]), int(line[7])
+        if lag > 0:
+            catch_up(line, lag, point.maps[i], point.l2[i], mix)
         line[5] = 0.0
+
+
+predict = by_kind({Dense: _dense_predict, Sparse: _sparse_predict})
+"""predict(rows, k, now, point, mix): a_k'xi + s xi_c after ``now`` steps."""
+step_and_predict = by_kind({Dense: _dense_step, Sparse: _sparse_step})
+"""The step on row t of the stream; returns z of the row that follows."""
+settle = by_kind({Dense: _dense_settle, Sparse: _sparse_settle})
+"""settle(rows, now, point, mix): bring all coordinates up to date, and count steps from 0."""

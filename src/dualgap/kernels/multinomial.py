@@ -1,4 +1,4 @@
-"""One run of Algorithm 7 over a stream of rows for the multinomial loss, dense and sparse.
+"""One run of Algorithm 7, SAGA or SVRG over a stream of rows for the multinomial loss.
 
 As `kernels.spdc`, with K predictions per row: for each row k of the stream (c = q_k/p_k)
 
@@ -6,15 +6,12 @@ As `kernels.spdc`, with K predictions per row: for each row k of the stream (c =
     v_k = (v_k + sigma z)/(1 + sigma),   y+ = softmax(v_k) - e_{b_k}
     x   = prox_{tau g}(x - tau (u + c a_k (y+ - y_k)')),   u += q_k a_k (y+ - y_k)'
 
-With sigma = infinity, where v_k = z, and theta = 0 this is SAGA.
-
 Dense: x, x_old and u have one line per class, so that the innermost loops run along a row of the
 data, which stays in the cache for all classes; update and next dot product are one loop. Sparse:
 the lag of a coordinate is that of all its K values, which lie side by side with those of x_old
 and u; what a lag costs (powers, tables) is paid once for all of them.
 
-``work`` is room for three vectors of K values. The last coordinate is the intercept if ``s`` is
-not 0.
+The last coordinate is the intercept if ``s`` is not 0.
 """
 
 from __future__ import annotations
@@ -24,12 +21,25 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import kernel, scalar
-from dualgap.kernels.scalar import Floats, advance, powers, prox_step
+from dualgap._jit import borrowed, by_kind, kernel, scalar
+from dualgap._types import Array
+from dualgap.kernels.scalar import advance, powers, prox_step
+from dualgap.kernels.values import (
+    FREE,
+    SNAPSHOT,
+    ClassLines,
+    Dense,
+    Dual,
+    Prox,
+    Sparse,
+    Steps,
+    Targets,
+    Vectors,
+)
 
 
 @scalar
-def softmax_grad(z: Floats, label: int, out: Floats) -> None:
+def softmax_grad(z: Array, label: int, out: Array) -> None:
     """Out <- softmax(z) - e_label."""
     K = z.size
     top = z[0]
@@ -47,101 +57,110 @@ def softmax_grad(z: Floats, label: int, out: Floats) -> None:
     out[label] = -others  # p - 1 without cancellation
 
 
-@scalar
-def softmax_move(
-    v: Floats, y: Floats, label: int, ratio: float, weight: float, step: Floats, drift: Floats
-) -> None:
-    """y <- softmax(v) - e_label; step and drift: ratio and weight times what y moved by."""
-    softmax_grad(v, label, step)
-    for i in range(v.size):
-        move = step[i] - y[i]
-        y[i] = step[i]
-        step[i] = ratio * move
-        drift[i] = weight * move
-
-
 @kernel
-def multinomial_dense(
-    A: Any,
-    s: float,
-    b: Floats,
-    offset: Floats,
+def multinomial(
     rows: Any,
-    q: Floats,
-    ratio: Floats,
-    sigma: float,
-    x: Floats,
-    old: Floats,
-    u: Floats,
-    y: Floats,
-    v: Floats,
-    tau: float,
-    theta: float,
-    l1: Floats,
-    has_l1: bool,
-    shrink: Floats,
-    work: Floats,
+    stream: Any,
+    targets: Targets,
+    prox: Prox,
+    steps: Steps,
+    point: Any,
+    dual: Dual,
 ) -> None:
-    """Dense rows; x, old and u are (K, size); ``shrink`` is 1/(1 + tau l2)."""
-    d = A.shape[1]
-    c = d
+    """The point and the dual point, in place, after one step for each row of the stream."""
+    rows, stream, prox = borrowed(rows), borrowed(stream), borrowed(prox)
+    point, dual = borrowed(point), borrowed(dual)
+    b, offset, weight, ratio = targets.b, targets.offset, targets.weight, targets.ratio
+    sigma, theta, rule = steps.sigma, steps.theta, steps.rule
+    y, v, z, step, drift = dual.y, dual.v, dual.z, dual.step, dual.drift
     K = y.shape[1]
-    z, step, drift = work[0], work[1], work[2]
-    if rows.size > 0:
-        first = A[rows[0]]
+    if stream.size > 0:
+        predict(rows, stream[0], 0, point, prox, theta, z)
+    for t in range(stream.size):
+        k = stream[t]
         for i in range(K):
-            xi, oi = x[i], old[i]
-            total = 0.0
-            for j in range(d):
-                total += first[j] * (xi[j] + theta * (xi[j] - oi[j]))
-            z[i] = total
-    for t in range(rows.size):
-        k = rows[t]
-        a = A[k]
-        vk = v[k]
-        for i in range(K):
-            zi = z[i]
             if offset.shape[0] > 0:
-                zi += offset[k, i]
-            if s != 0.0:
-                zi += s * (x[i, c] + theta * (x[i, c] - old[i, c]))
-            vk[i] = zi if sigma == math.inf else (vk[i] + sigma * zi) / (1.0 + sigma)
-        softmax_move(vk, y[k], int(b[k]), ratio[k], q[k], step, drift)
-        following = A[rows[t + 1]] if t + 1 < rows.size else a
+                z[i] += offset[k, i]
+            if rule == FREE:
+                z[i] = (v[k, i] + sigma * z[i]) / (1.0 + sigma)
+                v[k, i] = z[i]
+        softmax_grad(z, int(b[k]), step)
         for i in range(K):
-            xi, oi, ui = x[i], old[i], u[i]
-            si, di = step[i], drift[i]
-            if s != 0.0:
-                xc = xi[c]
-                xi[c] = xc - tau * (ui[c] + si * s)
-                oi[c] = xc
-                ui[c] += di * s
-            total = 0.0
-            if has_l1:
-                for j in range(d):
-                    xj = xi[j]
-                    w = xj - tau * (ui[j] + si * a[j])
-                    edge = tau * l1[j]
-                    w = (w - min(max(w, -edge), edge)) * shrink[j]
-                    ui[j] += di * a[j]
-                    oi[j] = xj
-                    xi[j] = w
-                    total += following[j] * (w + theta * (w - xj))
-            else:
-                for j in range(d):
-                    xj = xi[j]
-                    w = (xj - tau * (ui[j] + si * a[j])) * shrink[j]
-                    ui[j] += di * a[j]
-                    oi[j] = xj
-                    xi[j] = w
-                    total += following[j] * (w + theta * (w - xj))
-            z[i] = total
+            new = step[i]
+            move = new - y[k, i]
+            step[i] = ratio[k] * move
+            drift[i] = 0.0
+            if rule != SNAPSHOT:
+                y[k, i] = new
+                drift[i] = weight[k] * move
+        step_and_predict(rows, stream, t, point, prox, theta, dual)
+    settle(rows, stream.size, point, prox)
+
+
+def _dense_predict(
+    rows: Dense, k: int, now: int, point: Vectors, prox: Prox, theta: float, z: Array
+) -> None:
+    A, s, d = rows.matrix, rows.constant, rows.matrix.shape[1]
+    a = A[k]
+    for i in range(z.size):
+        xi, oi = point.x[i], point.old[i]
+        total = 0.0
+        for j in range(d):
+            total += a[j] * (xi[j] + theta * (xi[j] - oi[j]))
+        if s != 0.0:
+            total += s * (xi[d] + theta * (xi[d] - oi[d]))
+        z[i] = total
+
+
+def _dense_step(
+    rows: Dense, stream: Any, t: int, point: Vectors, prox: Prox, theta: float, dual: Dual
+) -> None:
+    A, s, d = rows.matrix, rows.constant, rows.matrix.shape[1]
+    x, old, u, z, step, drift = point.x, point.old, point.u, dual.z, dual.step, dual.drift
+    tau, l1, shrink, even = prox.tau, prox.l1, prox.shrink, prox.shrink.size == 1
+    a = A[stream[t]]
+    last = t + 1 == stream.size
+    following = a if last else A[stream[t + 1]]
+    for i in range(z.size):
+        xi, oi, ui, si, di = x[i], old[i], u[i], step[i], drift[i]
+        if last:  # in between nobody asks for x_old: x~ is at hand
+            for j in range(d):
+                oi[j] = xi[j]
+        total = 0.0
+        if prox.has_l1:
+            for j in range(d):
+                xj = xi[j]
+                w = xj - tau * (ui[j] + si * a[j])
+                edge = tau * l1[j]
+                w = (w - min(max(w, -edge), edge)) * shrink[j]
+                ui[j] += di * a[j]
+                xi[j] = w
+                total += following[j] * (w + theta * (w - xj))
+        elif even:  # the common case without a walk over shrink
+            for j in range(d):
+                xj = xi[j]
+                w = (xj - tau * (ui[j] + si * a[j])) * shrink[0]
+                ui[j] += di * a[j]
+                xi[j] = w
+                total += following[j] * (w + theta * (w - xj))
+        else:
+            for j in range(d):
+                xj = xi[j]
+                w = (xj - tau * (ui[j] + si * a[j])) * shrink[j]
+                ui[j] += di * a[j]
+                xi[j] = w
+                total += following[j] * (w + theta * (w - xj))
+        if s != 0.0:
+            xc = xi[d]
+            xi[d] = xc - tau * (ui[d] + si * s)
+            oi[d] = xc
+            ui[d] += di * s
+            total += s * (xi[d] + theta * (xi[d] - xc))
+        z[i] = total
 
 
 @scalar
-def catch_up(
-    line: Floats, lag: int, tau: float, l1: float, l2: float, C: Floats, H: Floats
-) -> None:
+def catch_up(line: Array, lag: int, tau: float, l1: float, l2: float, C: Array, H: Array) -> None:
     """Lag >= 1 prox steps of the K values of a coordinate: x and x_old of its (x, x_old, u)."""
     x, old, u = line[0], line[1], line[2]
     tables = C[0] >= 0.0
@@ -159,89 +178,77 @@ def catch_up(
             x[i], old[i] = advance(x[i], u[i], tau, l1, l2, lag, c, h)
 
 
-@kernel
-def multinomial_csr(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    s: float,
-    b: Floats,
-    offset: Floats,
-    rows: Any,
-    q: Floats,
-    ratio: Floats,
-    sigma: float,
-    lines: Floats,
-    last: Any,
-    y: Floats,
-    v: Floats,
-    tau: float,
-    theta: float,
-    l1: Floats,
-    l2: Floats,
-    C: Floats,
-    H: Floats,
-    work: Floats,
+def _sparse_predict(
+    rows: Sparse, k: int, now: int, point: ClassLines, prox: Prox, theta: float, z: Array
 ) -> None:
-    """Sparse rows; ``lines`` is (d + 1, 3, K): x, x_old and u of each coordinate.
-
-    ``last`` is the step of its last update. C and H are tables for `scalar.advance`, or
-    C = (-1,).
-    """
-    c = lines.shape[0] - 1
-    K = y.shape[1]
-    z, step, drift = work[0], work[1], work[2]
-    for t in range(rows.size):
-        k = rows[t]
-        if offset.shape[0] > 0:
-            for i in range(K):
-                z[i] = offset[k, i]
-        else:
-            for i in range(K):
-                z[i] = 0.0
-        for p in range(indptr[k], indptr[k + 1]):
-            j = np.uintp(indices[p])  # unsigned: no negative index to look out for
-            line = lines[j]
-            lag = t - last[j]
-            if lag > 0:
-                catch_up(line, lag, tau, l1[j], l2[j], C, H)
-            a = data[p]
-            for i in range(K):
-                z[i] += a * (line[0, i] + theta * (line[0, i] - line[1, i]))
-        if s != 0.0:
-            for i in range(K):
-                z[i] += s * (lines[c, 0, i] + theta * (lines[c, 0, i] - lines[c, 1, i]))
-        vk = v[k]
-        for i in range(K):
-            vk[i] = z[i] if sigma == math.inf else (vk[i] + sigma * z[i]) / (1.0 + sigma)
-        softmax_move(vk, y[k], int(b[k]), ratio[k], q[k], step, drift)
-        for p in range(indptr[k], indptr[k + 1]):
-            j = np.uintp(indices[p])
-            line = lines[j]
-            a = data[p]
-            if l1[j] == 0.0:
-                shrink = 1.0 / (1.0 + tau * l2[j])
-                for i in range(K):
-                    x, u = line[0, i], line[2, i]
-                    line[0, i] = (x - tau * (u + step[i] * a)) * shrink
-                    line[1, i] = x
-                    line[2, i] = u + drift[i] * a
-            else:
-                for i in range(K):
-                    x, u = line[0, i], line[2, i]
-                    line[0, i] = prox_step(x, u + step[i] * a, tau, l1[j], l2[j])
-                    line[1, i] = x
-                    line[2, i] = u + drift[i] * a
-            last[j] = t + 1
-        if s != 0.0:
-            for i in range(K):
-                x = lines[c, 0, i]
-                lines[c, 0, i] = x - tau * (lines[c, 2, i] + step[i] * s)
-                lines[c, 1, i] = x
-                lines[c, 2, i] += drift[i] * s
-            last[c] = t + 1
-    for m in range(lines.shape[0]):
-        lag = rows.size - last[m]
+    data, indices, s = rows.data, rows.indices, rows.constant
+    lines, last = point.values, point.last
+    for i in range(z.size):
+        z[i] = 0.0
+    for p in range(rows.indptr[k], rows.indptr[k + 1]):
+        j = np.uintp(indices[p])  # unsigned: no negative index to look out for
+        line = lines[j]
+        lag = now - last[j]
         if lag > 0:
-            catch_up(lines[m], lag, tau, l1[m], l2[m], C, H)
+            catch_up(line, lag, prox.tau, prox.l1[j], prox.l2[j], prox.C, prox.H)
+        a = data[p]
+        for i in range(z.size):
+            z[i] += a * (line[0, i] + theta * (line[0, i] - line[1, i]))
+    if s != 0.0:
+        line = lines[lines.shape[0] - 1]
+        for i in range(z.size):
+            z[i] += s * (line[0, i] + theta * (line[0, i] - line[1, i]))
+
+
+def _sparse_step(
+    rows: Sparse, stream: Any, t: int, point: ClassLines, prox: Prox, theta: float, dual: Dual
+) -> None:
+    data, indices, indptr, s = rows.data, rows.indices, rows.indptr, rows.constant
+    lines, last, step, drift = point.values, point.last, dual.step, dual.drift
+    tau, k = prox.tau, stream[t]
+    for p in range(indptr[k], indptr[k + 1]):
+        j = np.uintp(indices[p])
+        line = lines[j]
+        a, l1, l2 = data[p], prox.l1[j], prox.l2[j]
+        shrink = 1.0 / (1.0 + tau * l2)
+        for i in range(step.size):
+            x, u = line[0, i], line[2, i]
+            if l1 == 0.0:
+                line[0, i] = (x - tau * (u + step[i] * a)) * shrink
+            else:
+                line[0, i] = prox_step(x, u + step[i] * a, tau, l1, l2)
+            line[1, i] = x
+            line[2, i] = u + drift[i] * a
+        last[j] = t + 1
+    if s != 0.0:
+        c = lines.shape[0] - 1
+        line = lines[c]
+        for i in range(step.size):
+            x = line[0, i]
+            line[0, i] = x - tau * (line[2, i] + step[i] * s)
+            line[1, i] = x
+            line[2, i] += drift[i] * s
+        last[c] = t + 1
+    if t + 1 < stream.size:
+        predict(rows, stream[t + 1], t + 1, point, prox, theta, dual.z)
+
+
+def _dense_settle(rows: Dense, now: int, point: Vectors, prox: Prox) -> None:
+    pass
+
+
+def _sparse_settle(rows: Sparse, now: int, point: ClassLines, prox: Prox) -> None:
+    lines, last = point.values, point.last
+    for m in range(lines.shape[0]):
+        lag = now - last[m]
+        if lag > 0:
+            catch_up(lines[m], lag, prox.tau, prox.l1[m], prox.l2[m], prox.C, prox.H)
         last[m] = 0
+
+
+predict = by_kind({Dense: _dense_predict, Sparse: _sparse_predict})
+"""predict(rows, k, now, point, prox, theta, z): z <- a_k'x~ + s x~_c after ``now`` steps."""
+step_and_predict = by_kind({Dense: _dense_step, Sparse: _sparse_step})
+"""The step on row t of the stream by ``dual.step`` and ``dual.drift``; then z of the next row."""
+settle = by_kind({Dense: _dense_settle, Sparse: _sparse_settle})
+"""settle(rows, now, point, prox): bring all coordinates up to date, and count steps from 0."""

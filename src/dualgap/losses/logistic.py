@@ -174,7 +174,7 @@ WORTH_A_KERNEL = 4096
 
 def _by_kernel(z_lo: Array, z_hi: Array, y: Array, b: Array) -> tuple[Array, Array, Array]:
     """The three bounds of `Loss.row_bounds`, for Logistic."""
-    from dualgap.kernels.logistic_bounds import row_bounds
+    from dualgap.enclosures.compiled_logistic import row_bounds
 
     gap, above, below = np.empty((3, z_lo.size))
     row_bounds(z_lo, z_hi, y, b, gap, above, below)

@@ -33,7 +33,13 @@ from dualgap._types import Array
 from dualgap.algorithms.baselines.svrg import Snapshots
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
-from dualgap.algorithms.primal_dual.randomised import sparse_lines
+from dualgap.algorithms.primal_dual.marshalling import (
+    every_target,
+    loss_of,
+    prox_of,
+    rows_of,
+    sparse_lines,
+)
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import PrimalDualState, update
@@ -94,7 +100,7 @@ class Katyusha(Snapshots):
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Lines 2 and 3 over the stream."""
-        from dualgap.kernels.katyusha import katyusha_csr, katyusha_dense, tables
+        from dualgap.kernels import katyusha, values
 
         own: KatyushaState = s.own
         ratio = self.sampler(problem, own.advice).ratio
@@ -103,28 +109,26 @@ class Katyusha(Snapshots):
         lam = 0.0 if own.steps.accelerating else problem.regularizer.strong_convexity
         keep = 1.0 / (1.0 + alpha * lam)
         assert own.xt is not None
-        zeta, eta, total = own.xt.copy(), own.eta.copy(), np.zeros(problem.size)
-        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.elastic_net, problem.loss, problem.d
-        rows = problem.design.rows()
-        if rows.dense is not None:
-            shrink = 1.0 / (1.0 + alpha * g.l2)
-            katyusha_dense(
-                rows.dense, rows.constant, problem.b, offset, stream, ratio,
-                s.x, zeta, eta, total, s.u, s.y, alpha, tau1, TAU2, keep,
-                g.l1, g.has_l1, shrink, loss.code, loss.parameter,
-            )  # fmt: skip
+        rows, mix = rows_of(problem), values.Mix(alpha, tau1, TAU2, keep)
+        l2, number = np.unique(problem.elastic_net.l2[: problem.d], return_inverse=True)
+        total, size = np.zeros(problem.size), problem.size
+        point: values.Coupled | values.CoupledLines
+        if isinstance(rows, values.Dense):
+            point = values.Coupled(s.x, own.xt.copy(), own.eta.copy(), total, s.u)
         else:
-            l2, number = np.unique(g.l2[:d], return_inverse=True)
-            lines = sparse_lines(d, zeta, eta, total, s.x, s.u, width=8)
-            lines[: g.l1.size, 6] = g.l1
-            lines[:d, 7] = number
-            maps = tables(l2, stream.size, alpha, tau1, TAU2, keep)
-            katyusha_csr(
-                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-                ratio, lines, s.y, alpha, tau1, TAU2, keep, l2, maps, loss.code, loss.parameter,
-            )  # fmt: skip
-            zeta, eta, total = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
+            lines = sparse_lines(problem.d, own.xt, own.eta, total, s.x, s.u, width=8)
+            lines[:size, 6] = problem.elastic_net.l1
+            lines[: problem.d, 7] = number
+            maps = katyusha.tables(l2, stream.size, alpha, tau1, TAU2, keep)
+            point = values.CoupledLines(lines, l2, maps)
+        katyusha.katyusha(
+            rows, stream, every_target(problem, ratio), loss_of(problem),
+            prox_of(problem, alpha, 0), mix, point, s.y,
+        )  # fmt: skip
+        if isinstance(point, values.Coupled):
+            zeta, eta = point.zeta, point.eta
+        else:
+            zeta, eta, total = (np.ascontiguousarray(point.values[:size, k]) for k in range(3))
         if stream.size == 0:  # the mean of no points
             return s
         weights = float(np.sum(keep ** np.arange(stream.size)))

@@ -20,21 +20,16 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.primal_dual.marshalling import visited
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
-    distinct_rows,
     passes_and_check,
-    power_tables,
     randomised_start,
-    sparse_lines,
 )
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
-from dualgap.algorithms.primal_dual.spdc import visit_vectors
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -76,32 +71,7 @@ class SAGA(Randomised):
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Lines 2-4 for each row of the stream."""
-        if problem.outputs is not None:
-            return visit_vectors(self, problem, s, stream)
-        from dualgap.kernels.saga import saga_csr, saga_dense
+        from dualgap.kernels.values import SLOPE
 
-        sampler = self.sampler(problem, s.own.advice)
-        tau = s.own.steps.tau
-        x, u, y = s.x.copy(), s.u.copy(), s.y.copy()
-        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.elastic_net, problem.loss, problem.d
-        rows = problem.design.rows()
-        if rows.dense is not None:
-            shrink = 1.0 / (1.0 + tau * g.l2)
-            saga_dense(
-                rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
-                x, u, y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
-            )  # fmt: skip
-        else:
-            lines = sparse_lines(d, x, u)
-            l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
-            l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
-            C, H = power_tables(tau, g.l2[:d], stream.size)
-            few = distinct_rows(problem, sampler)
-            saga_csr(
-                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few],
-                stream, problem.q[:few], sampler.ratio[:few], lines, y, tau, l1, l2, C, H,
-                loss.code, loss.parameter,
-            )  # fmt: skip
-            x, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(2))
-        return replace(s, x=x, y=y, u=u)
+        new = visited(problem, s, self.sampler(problem, s.own.advice), stream, SLOPE)
+        return replace(s, x=new.x, y=new.y, u=new.u)

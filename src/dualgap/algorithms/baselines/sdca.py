@@ -21,6 +21,12 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.family import with_dual
+from dualgap.algorithms.primal_dual.marshalling import (
+    every_target,
+    loss_of,
+    rows_of,
+    threshold_of,
+)
 from dualgap.algorithms.primal_dual.randomised import (
     REFRESH,
     Randomised,
@@ -144,20 +150,13 @@ class SDCA(Randomised):
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Line 2 for each row of the stream."""
-        from dualgap.kernels.sdca import sdca_csr, sdca_dense
+        from dualgap.kernels.sdca import sdca
 
-        g, loss, rows = problem.elastic_net, problem.loss, problem.design.rows()
-        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        w, y, rho = -s.u, s.y.copy(), self._reach(problem)
-        few = 1 if (g.l2 == g.l2[0]).all() and (g.l1 == g.l1[0]).all() else problem.d
-        rest = (
-            problem.b, offset, stream, problem.q, rho, w, y, g.l1[:few], 1.0 / g.l2[:few],
-            g.has_l1, loss.code, loss.parameter,
+        g, w, y = problem.elastic_net, -s.u, s.y.copy()
+        sdca(
+            rows_of(problem), stream, every_target(problem, problem.q), loss_of(problem),
+            threshold_of(g), self._reach(problem), w, y,
         )  # fmt: skip
-        if rows.dense is not None:
-            sdca_dense(rows.dense, *rest)
-        else:
-            sdca_csr(rows.data, rows.indices, rows.indptr, *rest)
         return replace(s, x=g.dual_x(w), y=y, u=-w)
 
     def _reach(self, problem: Problem) -> Array:

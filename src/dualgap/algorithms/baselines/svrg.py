@@ -20,18 +20,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.primal_dual.family import with_dual
-from dualgap.algorithms.primal_dual.randomised import (
-    Randomised,
-    distinct_rows,
-    power_tables,
-    randomised_start,
-    sparse_lines,
-)
+from dualgap.algorithms.primal_dual.marshalling import visited
+from dualgap.algorithms.primal_dual.randomised import Randomised, randomised_start
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import update
@@ -101,63 +94,7 @@ class SVRG(Snapshots):
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """Lines 2 and 3 over the stream."""
-        if problem.outputs is not None:
-            return replace(s, x=self._vector_loop(problem, s, stream))
-        from dualgap.kernels.svrg import svrg_csr, svrg_dense
+        from dualgap.kernels.values import SNAPSHOT
 
         sampler = self.sampler(problem, s.own.advice)
-        tau = s.own.steps.tau
-        w = s.x.copy()
-        offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-        g, loss, d = problem.elastic_net, problem.loss, problem.d
-        rows = problem.design.rows()
-        if rows.dense is not None:
-            shrink = 1.0 / (1.0 + tau * g.l2)
-            svrg_dense(
-                rows.dense, rows.constant, problem.b, offset, stream, sampler.ratio,
-                w, s.u, s.y, tau, g.l1, g.has_l1, shrink, loss.code, loss.parameter,
-            )  # fmt: skip
-        else:
-            lines = sparse_lines(d, w, s.u)
-            l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
-            l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
-            C, H = power_tables(tau, g.l2[:d], stream.size)
-            few = distinct_rows(problem, sampler)
-            svrg_csr(
-                rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few],
-                stream, sampler.ratio[:few], lines, s.y, tau, l1, l2, C, H,
-                loss.code, loss.parameter,
-            )  # fmt: skip
-            w = np.ascontiguousarray(lines[: problem.size, 0])
-        return replace(s, x=w)
-
-    def _vector_loop(self, problem: Problem, s: State, stream: Rows) -> Array:
-        """Line 2 for a loss of several predictions per row."""
-        from dualgap.kernels.multinomial_svrg import multinomial_svrg_csr, multinomial_svrg_dense
-
-        assert problem.outputs is not None
-        ratio = self.sampler(problem, s.own.advice).ratio
-        tau, K, d = s.own.steps.tau, problem.outputs, problem.d
-        offset = np.zeros((0, K)) if problem.offset is None else problem.offset
-        work = np.zeros((2, K))
-        g = problem.elastic_net
-        l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
-        l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
-        rows = problem.design.rows()
-        if rows.dense is not None:
-            # One line per class, so that the loops run along a row of the data.
-            w, u = (np.array(values.T, order="C") for values in (s.x, s.u))
-            multinomial_svrg_dense(
-                rows.dense, rows.constant, problem.b, offset, stream, ratio,
-                w, u, s.y, tau, l1, g.has_l1, 1.0 / (1.0 + tau * l2), work,
-            )  # fmt: skip
-            return np.ascontiguousarray(w.T)
-        lines = np.zeros((d + 1, 2, K))
-        lines[: problem.size, 0], lines[: problem.size, 1] = s.x, s.u
-        last = np.zeros(d + 1, dtype=np.int64)
-        C, H = power_tables(tau, l2[:d], stream.size)
-        multinomial_svrg_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-            ratio, lines, last, s.y, tau, l1, l2, C, H, work,
-        )  # fmt: skip
-        return np.ascontiguousarray(lines[: problem.size, 0])
+        return replace(s, x=visited(problem, s, sampler, stream, SNAPSHOT).x)

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import cache_lines
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice
 from dualgap.algorithms.needs import Needs
@@ -92,34 +91,6 @@ class Randomised(PrimalDual):
             return math.inf
         passes = 1.0 + math.sqrt(s.own.Lam / (problem.n * problem.loss.known_gamma * m))
         return passes / self.passes_per_step
-
-
-def distinct_rows(problem: Problem, sampler: Sampler) -> int:
-    """1 if all rows have the same weight, probability and offset, else n.
-
-    Sparse kernels then read one entry of each instead of fetching one for every row.
-    """
-    return 1 if problem.uniform and sampler.even and problem.offset is None else problem.n
-
-
-def sparse_lines(d: int, *columns: Array, width: int = 4) -> Array:
-    """Lines of d coordinates and one more for an intercept, with these first columns."""
-    lines = cache_lines(d + 1, width)
-    for k, values in enumerate(columns):
-        lines[: values.size, k] = values
-    return lines
-
-
-def power_tables(tau: float, l2: Array, steps: int) -> tuple[Array, Array]:
-    """C_m and H_m of `regularizers.lazy` for m = 0..steps, if one l2 serves all; else C = (-1,)."""
-    if (l2 != l2[0]).any():
-        return np.array([-1.0]), np.zeros(1)
-    m = np.arange(steps + 1.0)
-    q = m * np.log1p(tau * l2[0])
-    if l2[0] == 0.0:
-        return np.ones(steps + 1), m * tau
-    H = np.where(q < 1e-16, m * tau, -np.expm1(-q) / l2[0])
-    return np.exp(-q), H
 
 
 def start_estimate(problem: Problem, advice: Advice) -> float:

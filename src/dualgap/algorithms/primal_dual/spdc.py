@@ -15,25 +15,20 @@ covers, watched by the monitor, which goes back to 1/(4R) where it must.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
-
-import numpy as np
 
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
+from dualgap.algorithms.primal_dual.marshalling import visited
 from dualgap.algorithms.primal_dual.minibatch import visit_blocks
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
-    distinct_rows,
     passes_and_check,
-    power_tables,
     randomised_start,
-    sparse_lines,
 )
 from dualgap.algorithms.primal_dual.sampling import Rows
 from dualgap.algorithms.primal_dual.schedules import (
@@ -63,76 +58,12 @@ def bold_factor(schedule: str | None, boldness: float) -> float:
 
 def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
     """Lines 2-5 of Algorithm 5 (or 7) for each row of the stream."""
-    from dualgap.kernels.spdc import spdc_csr, spdc_dense
+    from dualgap.kernels.values import FREE, PROX
 
-    sampler, dual_free = algorithm.sampler(problem, s.own.advice), algorithm.dual_free
-    tau, theta = s.own.steps.tau, s.own.steps.theta
-    assert s.own.xt is not None
-    x, old, u, y = s.x.copy(), s.own.xt.copy(), s.u.copy(), s.y.copy()
-    v = s.own.v.copy() if s.own.v is not None else np.zeros(0)
-    offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-    g = problem.elastic_net
-    loss = problem.loss
-    rows = problem.design.rows()
-    if rows.dense is not None:
-        shrink = 1.0 / (1.0 + tau * g.l2)
-        spdc_dense(
-            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio,
-            s.own.steps.sigma, x, old, u, y, v, tau, theta, g.l1, g.l2, g.has_l1, shrink,
-            loss.code, loss.parameter, dual_free,
-        )  # fmt: skip
-    else:
-        lines = sparse_lines(problem.d, x, old, u)
-        l1, l2 = np.zeros(problem.d + 1), np.zeros(problem.d + 1)
-        l1[: g.l1.size], l2[: g.l2.size] = g.l1, g.l2
-        C, H = power_tables(tau, g.l2[: problem.d], stream.size)
-        few = distinct_rows(problem, sampler)
-        spdc_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset[:few], stream,
-            problem.q[:few], sampler.ratio[:few], s.own.steps.sigma, lines, y, v, tau, theta,
-            l1, l2, C, H,
-            loss.code, loss.parameter, dual_free,
-        )  # fmt: skip
-        x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    return update(s, x=x, xt=old, y=y, u=u, v=v if dual_free else None)
-
-
-def visit_vectors(algorithm: Randomised, problem: Problem, s: State, stream: Rows) -> State:
-    """Dual-free, for a loss of several predictions per row; SAGA where there is no v."""
-    from dualgap.kernels.multinomial import multinomial_csr, multinomial_dense
-
-    assert problem.outputs is not None and s.own.xt is not None
-    sampler = algorithm.sampler(problem, s.own.advice)
-    tau, theta = s.own.steps.tau, s.own.steps.theta
-    sigma = math.inf if s.own.v is None else s.own.steps.sigma
-    y, v = s.y.copy(), np.zeros_like(s.y) if s.own.v is None else s.own.v.copy()
-    K, d = problem.outputs, problem.d
-    offset = np.zeros((0, K)) if problem.offset is None else problem.offset
-    work = np.zeros((3, K))
-    g = problem.elastic_net
-    l1, l2 = np.zeros(d + 1), np.zeros(d + 1)
-    l1[: problem.size], l2[: problem.size] = g.l1[:, 0], g.l2[:, 0]
-    rows = problem.design.rows()
-    if rows.dense is not None:
-        # One line per class, so that the loops run along a row of the data.
-        x, old, u = (np.array(values.T, order="C") for values in (s.x, s.own.xt, s.u))
-        multinomial_dense(
-            rows.dense, rows.constant, problem.b, offset, stream, problem.q, sampler.ratio, sigma,
-            x, old, u, y, v, tau, theta, l1, g.has_l1, 1.0 / (1.0 + tau * l2), work,
-        )  # fmt: skip
-        x, old, u = (np.ascontiguousarray(values.T) for values in (x, old, u))
-    else:
-        lines = np.zeros((d + 1, 3, K))
-        for place, values in enumerate((s.x, s.own.xt, s.u)):
-            lines[: problem.size, place] = values
-        last = np.zeros(d + 1, dtype=np.int64)
-        C, H = power_tables(tau, l2[:d], stream.size)
-        multinomial_csr(
-            rows.data, rows.indices, rows.indptr, rows.constant, problem.b, offset, stream,
-            problem.q, sampler.ratio, sigma, lines, last, y, v, tau, theta, l1, l2, C, H, work,
-        )  # fmt: skip
-        x, old, u = (np.ascontiguousarray(lines[: problem.size, k]) for k in range(3))
-    return update(s, x=x, xt=old, y=y, u=u, v=None if s.own.v is None else v)
+    rule = FREE if algorithm.dual_free else PROX
+    new = visited(problem, s, algorithm.sampler(problem, s.own.advice), stream, rule)
+    v = new.v if algorithm.dual_free else None
+    return update(s, x=new.x, xt=new.old, y=new.y, u=new.u, v=v)
 
 
 @dataclass(frozen=True)
@@ -196,8 +127,6 @@ class SPDC(Randomised):
 
     def visit(self, problem: Problem, s: State, stream: Rows) -> State:
         """The state after the rows of the stream, by the kernel for this loss and these blocks."""
-        if problem.outputs is not None:
-            return visit_vectors(self, problem, s, stream)
         visit = visit_rows if self.batch == 1 else visit_blocks
         return visit(self, problem, s, stream)
 

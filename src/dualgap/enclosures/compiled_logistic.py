@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dualgap._jit import exact, scalar
+from dualgap._types import Array
 from dualgap.enclosures.directed import TINY
 from dualgap.enclosures.exponential import (
     FEW_TERMS,
@@ -30,7 +31,6 @@ from dualgap.enclosures.exponential import (
     WIDE,
 )
 from dualgap.enclosures.relative_entropy import NEAR, NEAR_TERMS, SMALL_SQUARE
-from dualgap.kernels.scalar import Floats
 
 STEP = 2.0**-52
 """Times |v| it is at least the distance from v to the next float."""
@@ -214,7 +214,7 @@ def without_conjugate(t: float, p: float, rest: float) -> float:
 
 @exact
 def row_bounds(
-    z_lo: Floats, z_hi: Floats, y: Floats, b: Floats, gap: Floats, above: Floats, below: Floats
+    z_lo: Array, z_hi: Array, y: Array, b: Array, gap: Array, above: Array, below: Array
 ) -> None:
     """gap_i >= h(z, y_i), above_i >= phi(z) and below_i <= phi(z) for all z from z_lo_i to z_hi_i.
 

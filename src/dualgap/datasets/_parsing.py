@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dualgap._jit import scalar
-from dualgap.kernels.decimal import UNDECIDED, Words, nearest
+from dualgap.datasets._decimals import UNDECIDED, Words, nearest
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dualgap._jit import HAS_FUSED, exact, fused, kernel, scalar
-from dualgap.kernels.scalar import Floats
+from dualgap._types import Array
 
 WIDTH = 256
 """Columns (or rows) of a tile. Its sums s, c and |a||high| lie side by side at fixed distances,
@@ -45,7 +45,7 @@ product_error: Any = fused_error if HAS_FUSED else split_error
 
 
 @kernel
-def _row(A: Any, i: int, x: Floats) -> tuple[float, float]:
+def _row(A: Any, i: int, x: Array) -> tuple[float, float]:
     """sum_j a_ij x_j and sum_j |a_ij| |x_j|, in any order."""
     z = size = 0.0
     for j in range(x.size):
@@ -56,7 +56,7 @@ def _row(A: Any, i: int, x: Floats) -> tuple[float, float]:
 
 
 @kernel
-def _sparse_row(data: Any, indices: Any, start: Any, stop: Any, x: Floats) -> tuple[float, float]:
+def _sparse_row(data: Any, indices: Any, start: Any, stop: Any, x: Array) -> tuple[float, float]:
     """The same over the entries of a sparse row."""
     z = size = 0.0
     for p in range(start, stop):
@@ -81,7 +81,7 @@ def _added(
 
 @exact
 def dense_rows(
-    A: Any, x: Floats, high: Floats, low: Floats, z: Floats, z_size: Floats, tiles: Floats
+    A: Any, x: Array, high: Array, low: Array, z: Array, z_size: Array, tiles: Array
 ) -> None:
     """z = A x and |A||x|, and add A'(high + low) to the tiles; rows of A are contiguous.
 
@@ -122,7 +122,7 @@ def dense_rows(
 
 
 @kernel
-def _add_columns(A: Any, j: int, some: int, x: Floats, z: Floats, z_size: Floats) -> None:
+def _add_columns(A: Any, j: int, some: int, x: Array, z: Array, z_size: Array) -> None:
     """Add a_j x_j and its size for some columns from j on, 1 or 3; A is given by its columns."""
     first, second, third = np.uintp(j), np.uintp(j + 1), np.uintp(j + 2)
     a = x[first]
@@ -143,13 +143,13 @@ def _add_columns(A: Any, j: int, some: int, x: Floats, z: Floats, z_size: Floats
 @exact
 def dense_columns(
     A: Any,
-    x: Floats,
-    high: Floats,
-    low: Floats,
-    z: Floats,
-    z_size: Floats,
-    sums: Floats,
-    tile: Floats,
+    x: Array,
+    high: Array,
+    low: Array,
+    z: Array,
+    z_size: Array,
+    sums: Array,
+    tile: Array,
 ) -> None:
     """Add A x to z and |A||x| to z_size; row j of sums is s, c and the size of A'(high + low)_j.
 
@@ -190,12 +190,12 @@ def csr_rows(
     data: Any,
     indices: Any,
     indptr: Any,
-    x: Floats,
-    high: Floats,
-    low: Floats,
-    z: Floats,
-    z_size: Floats,
-    sums: Floats,
+    x: Array,
+    high: Array,
+    low: Array,
+    z: Array,
+    z_size: Array,
+    sums: Array,
 ) -> None:
     """z = A x and |A||x|, and add s, c and the size of A'(high + low)_j to row j of sums."""
     zero, one, two = np.uintp(0), np.uintp(1), np.uintp(2)
@@ -218,11 +218,11 @@ def csc_columns(
     data: Any,
     indices: Any,
     indptr: Any,
-    x: Floats,
-    high: Floats,
-    low: Floats,
-    both: Floats,
-    sums: Floats,
+    x: Array,
+    high: Array,
+    low: Array,
+    both: Array,
+    sums: Array,
 ) -> None:
     """Add A x and |A||x| to the columns of both; row j of sums is s, c and the size of column j."""
     zero, one = np.uintp(0), np.uintp(1)
