@@ -23,8 +23,8 @@ from benchmarks.randomised import data, median_passes
 from benchmarks.timing import best_of
 from dualgap import algorithms as alg
 from dualgap._arrays import cache_lines
-from dualgap._jit import inlined, kernel, prefetch
 from dualgap.algorithms.primal_dual.marshalling import power_tables
+from dualgap.compiled.jit import inlined, kernel, prefetch
 from dualgap.kernels.scalar import fetch_row
 
 TAU, SIGMA, THETA = 0.5, 0.01, 0.9

@@ -20,8 +20,8 @@ import dualgap
 from benchmarks.data_sets import folder, load
 from benchmarks.gate_fits import SETS, problems
 from benchmarks.timing import best_of
-from dualgap import proving
 from dualgap.certificate import estimated_pair, proved_pair
+from dualgap.driver import proving
 
 
 def models(A: Any, b: Any) -> dict[str, dict[str, Any]]:

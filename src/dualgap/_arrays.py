@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
-from dualgap._double import two_product
 from dualgap._types import Array
+from dualgap.linalg.double import two_product
 
 
 def dot(a: Array, b: Array) -> float:

@@ -18,11 +18,11 @@ from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
 from dualgap.designs import Design, as_design
+from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner
 from dualgap.regularizers import Regularizer
 from dualgap.result import Result
-from dualgap.solving import solve_problem
 from dualgap.state import State, replace
 from dualgap.trace import Recorder
 
@@ -121,7 +121,7 @@ class Problem(values.Problem):
         path : str or Path
             The file; one of that name is replaced.
         """
-        from dualgap import _problem_file as problem_file  # archives are seldom needed
+        from dualgap.objective import problem_file
 
         problem_file.dump(self, path)
 
@@ -143,7 +143,7 @@ class Problem(values.Problem):
         dualgap.datasets.DataError
             A ValueError that says what is wrong with the file.
         """
-        from dualgap import _problem_file as problem_file
+        from dualgap.objective import problem_file
 
         return problem_file.load(cls, path)
 

@@ -19,15 +19,15 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
-from dualgap.constants import SMALL_GRAM, Constants
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
-from dualgap.null_model import null_model, null_model_may_fit
+from dualgap.objective.constants import SMALL_GRAM, Constants
+from dualgap.objective.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
-from dualgap.spans import Span, span
+from dualgap.spans.span import Span, span
 
 LARGEST_COEFFICIENT = 1e305
 

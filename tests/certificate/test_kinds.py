@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dualgap
-from dualgap.refinement import newton_dual
+from dualgap.dual_points.refinement import newton_dual
 
 from .cases import LOSSES, Case, build
 from .honesty import assert_honest, certify, reference

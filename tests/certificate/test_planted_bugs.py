@@ -8,10 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dualgap import feasible, losses
+from dualgap import losses
 from dualgap.certificate import certifying, feasibility, proof, quadratic, rows
 from dualgap.certificate.feasibility import NOT_AT_ALL
-from dualgap.feasible import DualPoint
+from dualgap.dual_points import feasible
+from dualgap.dual_points.feasible import DualPoint
 from dualgap.problem import Problem
 from dualgap.regularizers import ElasticNet
 

@@ -11,7 +11,7 @@ import pytest
 
 import dualgap
 from dualgap.certificate import feasibility, proof, quadratic, rows
-from dualgap.spans import GramSpan, Span
+from dualgap.spans.span import GramSpan, Span
 
 FEET = 3.28084
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dualgap
 from dualgap import Status
-from dualgap.loss_errors import moved, steepest
+from dualgap.dual_points.loss_errors import moved, steepest
 
 from .cases import PENALTIES, Case, generated
 from .checker import STEEP

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dualgap.dual_points.simplex import balance, closed
 from dualgap.enclosures import class_sums
 from dualgap.enclosures.class_sums import class_moves, residual_sums, sums_moved
-from dualgap.simplex import balance, closed
 
 
 def points(balanced: bool):

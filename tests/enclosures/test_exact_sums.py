@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dualgap._double import Double, of, two_product
-from dualgap._exact_sums import sums_of_products
 from dualgap.designs import as_design
-from dualgap.span_proofs import columns_times
+from dualgap.linalg.double import Double, of, two_product
+from dualgap.linalg.exact_sums import sums_of_products
+from dualgap.spans.proofs import columns_times
 
 
 def exact(a, b) -> Fraction:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from dualgap._double import two_product
 from dualgap.designs import Cuts, DenseDesign, Design, SparseDesign
 from dualgap.enclosures import products, sums
 from dualgap.enclosures.products import swept
+from dualgap.linalg.double import two_product
 
 U = 2.0**-53
 GRID = 1074  # every float is an integer times 2^-1074, every product one times 2^-2148
@@ -302,7 +302,7 @@ def test_errors_of_single_products():
 
     a b = p + q exactly if p is 0 or above 2^-960; below that at most 5 times 2^-1074 is lost.
     """
-    from dualgap._jit import HAS_FUSED
+    from dualgap.compiled.jit import HAS_FUSED
     from dualgap.enclosures import compiled_products
 
     ways = [compiled_products.split_error, compiled_products.split_error.py_func]
@@ -382,10 +382,10 @@ def test_without_numba_numpy_does_all_of_it():
 UNFUSED = """
 from fractions import Fraction
 import numpy as np
-from dualgap import _jit
+from dualgap.compiled import jit
 from dualgap.designs import DenseDesign
 from dualgap.enclosures import products
-assert not _jit.HAS_FUSED
+assert not jit.HAS_FUSED
 products.SMALL = products.SMALL_SHARP = products.SMALL_SPARSE = -1
 rng = np.random.default_rng(0)
 A = rng.standard_normal((21, 7)) * 10.0 ** rng.uniform(-12, 12, (21, 7))

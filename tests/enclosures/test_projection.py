@@ -13,10 +13,10 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap._double import two_product
 from dualgap.designs import as_design
-from dualgap.feasible import make_feasible
-from dualgap.spans import BasisSpan, GramSpan, span
+from dualgap.dual_points.feasible import make_feasible
+from dualgap.linalg.double import two_product
+from dualgap.spans.span import BasisSpan, GramSpan, span
 
 
 def fractions(array) -> list:

@@ -11,7 +11,7 @@ from dualgap import Problem, Status
 from dualgap.adaptation import Curvature, Robust, Simple
 from dualgap.algorithms import ADFBPD, AGD, BPD, DFBPD, AdaBPD
 from dualgap.algorithms.primal_dual.adaptation import monitor
-from dualgap.feasible import repair_is_free
+from dualgap.dual_points.feasible import repair_is_free
 from dualgap.losses import LOSSES
 
 from .runs import data, states

@@ -13,7 +13,7 @@ import scipy.stats
 from dualgap import Problem
 from dualgap.algorithms import ALGORITHMS, RANDOMISED, SPDC
 from dualgap.algorithms.primal_dual.sampling import RUN, make_sampler
-from dualgap.feasible import repair_is_free
+from dualgap.dual_points.feasible import repair_is_free
 from dualgap.status import Status
 
 NAMES = [cls.name for cls in RANDOMISED if issubclass(cls, SPDC)]

@@ -6,9 +6,9 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dualgap import constants
-from dualgap.constants import Constants
 from dualgap.designs import InterceptDesign, as_design
+from dualgap.objective import constants
+from dualgap.objective.constants import Constants
 
 EPS = np.finfo(float).eps
 

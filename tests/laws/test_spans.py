@@ -6,8 +6,8 @@ from mpmath import mp
 
 import dualgap
 from dualgap.designs import as_design
-from dualgap.refinement import newton_dual, refined
-from dualgap.spans import BasisSpan, GramSpan, span
+from dualgap.dual_points.refinement import newton_dual, refined
+from dualgap.spans.span import BasisSpan, GramSpan, span
 
 
 def of(F, D=None, weights=None):

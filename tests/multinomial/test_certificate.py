@@ -85,7 +85,7 @@ def test_dual_value_written_out(fit_intercept):
 
 def test_beyond_the_limit_the_columns_alone_are_factorised(monkeypatch):
     one, best, least = reference("none", False, False, 0)
-    monkeypatch.setattr("dualgap.simplex.SIDE_LIMIT", 5)
+    monkeypatch.setattr("dualgap.dual_points.simplex.SIDE_LIMIT", 5)
     certificate = one.problem().certify(best.x)
     assert certificate.kind == "gap_projected_dual" and certificate.gap <= 1e-9
     assert certificate.dual <= least
@@ -94,7 +94,7 @@ def test_beyond_the_limit_the_columns_alone_are_factorised(monkeypatch):
 def test_no_projection_where_the_columns_are_not_factorised(monkeypatch):
     one, best, _ = reference("none", False, False, 0)
     for limit in ("GRAM_LIMIT", "DENSE_LIMIT"):
-        monkeypatch.setattr(f"dualgap.spans.{limit}", 1)
+        monkeypatch.setattr(f"dualgap.spans.span.{limit}", 1)
     certificate = one.problem().certify(best.x)
     assert not certificate.certified and certificate.kind == "none"
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dualgap
-from dualgap import simplex
+from dualgap.dual_points import simplex
 from dualgap.losses import Multinomial
 
 from .data import classes

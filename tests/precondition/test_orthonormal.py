@@ -15,8 +15,8 @@ import scipy.linalg
 import scipy.sparse as sp
 
 import dualgap
-from dualgap import _double as double
-from dualgap._double import Double
+from dualgap.linalg import double
+from dualgap.linalg.double import Double
 from dualgap.preconditioners import Orthonormal
 from dualgap.preconditioners.orthonormal import Triangular
 from tests.precondition.exact import exact_P

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap import dual_intervals
+from dualgap.dual_points import intervals as dual_intervals
 from dualgap.regularizers import Box, NonNegative
 from dualgap.regularizers.wrappers import extended
 

@@ -16,7 +16,7 @@ from numba.core import event
 
 import dualgap
 import dualgap.kernels  # listens to numba from here on
-from dualgap import _compiling
+from dualgap.compiled import clock as compiling
 from tests.reliability.problems import regression
 
 LOGISTIC = """
@@ -124,34 +124,34 @@ def test_other_threads_do_not_count():
 def test_the_clock_stands_still():
     """Equivalence: it loses on the other clock what numba has timed."""
     compiles = Compiles(1)
-    lost = time.perf_counter() - _compiling.clock()
+    lost = time.perf_counter() - compiling.clock()
     compiles(None)
-    lost = time.perf_counter() - _compiling.clock() - lost
+    lost = time.perf_counter() - compiling.clock() - lost
     assert 0.5 * sum(compiles.seconds) < lost < 2.0 * sum(compiles.seconds)
 
 
 def test_an_end_without_a_beginning_is_nothing():
     """Who is imported while a kernel is being compiled hears of its end only."""
-    before = _compiling.clock()
-    _compiling.end()
-    _compiling.begin()
-    _compiling.end()
-    assert _compiling.clock() >= before
+    before = compiling.clock()
+    compiling.end()
+    compiling.begin()
+    compiling.end()
+    assert compiling.clock() >= before
 
 
 def test_said_once_and_only_of_our_kernels(monkeypatch, caplog):
-    monkeypatch.setattr(_compiling, "_said", threading.Event())
+    monkeypatch.setattr(compiling, "_said", threading.Event())
     with caplog.at_level(logging.WARNING, logger="dualgap"):
         Compiles(1)(None)  # a kernel of the user's
         assert caplog.records == []
-        _compiling.say_once(None)
-        _compiling.say_once("somewhere")
+        compiling.say_once(None)
+        compiling.say_once("somewhere")
     (record,) = caplog.records
     assert "kept in" not in record.getMessage()
 
 
 @pytest.mark.filterwarnings("error")
 def test_it_is_no_warning_of_pythons(monkeypatch, recwarn):
-    monkeypatch.setattr(_compiling, "_said", threading.Event())
-    _compiling.say_once("somewhere")
+    monkeypatch.setattr(compiling, "_said", threading.Event())
+    compiling.say_once("somewhere")
     assert not recwarn.list

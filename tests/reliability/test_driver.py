@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import dualgap
 from dualgap import Status
 from dualgap.adaptation import Rule
-from dualgap.progress import Line
+from dualgap.driver.progress import Line
 from dualgap.trace import COLUMNS
 
 from .problems import ADAPTIVE, ALGORITHMS, LOSSES, labels, regression, targets
@@ -46,9 +46,9 @@ def test_stationary_but_not_certified(monkeypatch):
     problem = dualgap.Problem(A, SIGNS, loss="logistic")
     certified = problem.solve()
     assert certified.status is Status.CONVERGED
-    monkeypatch.setattr("dualgap.feasible.GRAM_LIMIT", 1)
+    monkeypatch.setattr("dualgap.dual_points.feasible.GRAM_LIMIT", 1)
     for limit in ("GRAM_LIMIT", "DENSE_LIMIT"):
-        monkeypatch.setattr(f"dualgap.spans.{limit}", 1)
+        monkeypatch.setattr(f"dualgap.spans.span.{limit}", 1)
     result = dualgap.Problem(A, SIGNS, loss="logistic").solve()
     assert result.status is Status.STATIONARY
     assert not result.certificate.certified and result.certificate.reason
@@ -430,7 +430,7 @@ def test_nothing_is_printed_unless_asked(capsys):
 
 @pytest.mark.usefixtures("plain_environment", "without_rich")
 def test_plain_terminal(monkeypatch):
-    monkeypatch.setattr("dualgap.progress.INTERVAL", 0.0)
+    monkeypatch.setattr("dualgap.driver.progress.INTERVAL", 0.0)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("COLUMNS", "160")
@@ -445,7 +445,7 @@ def test_plain_terminal(monkeypatch):
 @pytest.mark.usefixtures("plain_environment", "without_rich")
 def test_the_line_fits_a_terminal(monkeypatch):
     """One that is wider wraps, and is then not written over but repeated."""
-    monkeypatch.setattr("dualgap.progress.INTERVAL", 0.0)
+    monkeypatch.setattr("dualgap.driver.progress.INTERVAL", 0.0)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("COLUMNS", "80")

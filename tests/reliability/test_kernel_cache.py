@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import dualgap
-from dualgap import _kernel_cache
+from dualgap.compiled import cache as kernel_cache
 
 SOURCES = Path(dualgap.__file__).parent
 
@@ -45,15 +45,15 @@ def test_a_second_process_compiles_nothing(tmp_path):
 
 
 def test_an_edited_source_file_changes_the_key_of_the_cache(tmp_path, monkeypatch):
-    from dualgap import _jit
+    from dualgap.compiled import jit
 
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text("x = 1\n")
-    monkeypatch.setattr(_jit, "SOURCES", tmp_path)
-    before = _jit.sources_digest()
-    assert _jit.sources_digest() == before
+    monkeypatch.setattr(jit, "SOURCES", tmp_path)
+    before = jit.sources_digest()
+    assert jit.sources_digest() == before
     (tmp_path / "b.py").write_text("x = 2\n")
-    assert _jit.sources_digest() != before
+    assert jit.sources_digest() != before
 
 
 # ---- folders that cannot be written to ----
@@ -127,19 +127,19 @@ def test_without_a_folder_kernels_are_kept_in_a_temporary_one(nowhere):
 def test_a_temporary_folder_of_others_is_not_used(tmp_path, monkeypatch):
     """What is kept there is executed: nobody else may have put it there."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    folder = _kernel_cache.own_temporary_folder("x")
-    assert folder is not None and folder == _kernel_cache.own_temporary_folder("x")
+    folder = kernel_cache.own_temporary_folder("x")
+    assert folder is not None and folder == kernel_cache.own_temporary_folder("x")
     folder.chmod(0o777)
-    assert _kernel_cache.own_temporary_folder("x") is None
+    assert kernel_cache.own_temporary_folder("x") is None
     folder.chmod(0o700)
     monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
     (tmp_path / f"dualgap-{os.getuid()}-x").mkdir()  # made by another than its name says
-    assert _kernel_cache.own_temporary_folder("x") is None
+    assert kernel_cache.own_temporary_folder("x") is None
     monkeypatch.undo()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    assert _kernel_cache.own_temporary_folder("x") is None
+    assert kernel_cache.own_temporary_folder("x") is None
 
 
 # ---- files that broke off ----
@@ -191,10 +191,10 @@ def test_a_damaged_file_is_removed(whole, tmp_path, damage, suffix):
     for path in (index, data):
         shutil.copy(path, tmp_path)
     (tmp_path / "grammar.other-1.py311.1.nbc").write_bytes(b"of another module")
-    assert _kernel_cache.remove_broken_files(tmp_path, "gram") == []
+    assert kernel_cache.remove_broken_files(tmp_path, "gram") == []
     path = tmp_path / {".nbi": index, ".nbc": data}[suffix].name
     path.write_bytes(damage(path.read_bytes()))
-    assert _kernel_cache.remove_broken_files(tmp_path, "gram") == [path]
+    assert kernel_cache.remove_broken_files(tmp_path, "gram") == [path]
     assert not path.exists() and len(list(tmp_path.iterdir())) == 2
 
 

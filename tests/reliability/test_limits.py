@@ -164,7 +164,7 @@ def test_a_step_that_is_cut_short_has_something_to_show(clock, monkeypatch):
 
 def test_time_ends_a_set_up(clock, monkeypatch):
     """Lanczos steps for the step sizes; the state leads on from the same point."""
-    monkeypatch.setattr("dualgap.constants.SMALL_GRAM", 0)
+    monkeypatch.setattr("dualgap.objective.constants.SMALL_GRAM", 0)
     problem = counted(clock, Z, l2=0.1)
     x0 = np.full(25, 0.01)
     result = problem.solve(algorithm="ada-bpd", max_time=2, x0=x0)

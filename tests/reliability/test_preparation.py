@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap import solving
 from dualgap.algorithms import RANDOMISED, SPDC
+from dualgap.driver import solving
 
 MODULES = ("katyusha", "minibatch", "multinomial", "sdca", "spdc")
 VECTORS = [c for c in RANDOMISED if not c.requires.scalar_loss and getattr(c, "dual_free", True)]

@@ -8,7 +8,7 @@ import pytest
 import dualgap
 from dualgap.algorithms import ADFBPD
 from dualgap.api import Problem
-from dualgap.constants import Constants
+from dualgap.objective.constants import Constants
 
 RNG = np.random.default_rng(11)
 A = RNG.normal(size=(300, 15))

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.feasible import repair_free, repair_is_free
+from dualgap.dual_points.feasible import repair_free, repair_is_free
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 

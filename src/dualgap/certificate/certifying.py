@@ -12,12 +12,12 @@ from dualgap.certificate.boxed import in_a_box
 from dualgap.certificate.estimate import CLEAR, SMALL, estimated_pair
 from dualgap.certificate.proof import Bounds, bounds, strengths_have_underflowed
 from dualgap.certificate.value import Certificate, Kind, not_proved
+from dualgap.dual_points.feasible import DualPoint, make_feasible, needs_predictions
+from dualgap.dual_points.products import PLAIN, PRECISE, Products, may_be_precise
+from dualgap.dual_points.refinement import newton_dual
 from dualgap.enclosures.digits import coefficient_error, proved_zeros
 from dualgap.enclosures.directed import UNIT, arithmetic_is_ieee, down, gam, up
-from dualgap.feasible import DualPoint, make_feasible, needs_predictions
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
-from dualgap.refinement import newton_dual
 
 SMALLEST = 1e-14
 """Relative gaps below this are not asked whether they could be smaller."""

@@ -16,16 +16,23 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dualgap import dual_intervals
 from dualgap._arrays import dot
-from dualgap._rounding import UNIT
 from dualgap._types import Array
-from dualgap.feasible import DualPoint, asked_about, make_feasible
-from dualgap.loss_errors import cancelled, moved, noise
+from dualgap.dual_points import intervals as dual_intervals
+from dualgap.dual_points.feasible import DualPoint, asked_about, make_feasible
+from dualgap.dual_points.loss_errors import cancelled, moved, noise
+from dualgap.dual_points.products import (
+    PLAIN,
+    PRECISE,
+    OneReading,
+    Predicted,
+    Products,
+    may_be_precise,
+)
+from dualgap.dual_points.refinement import newton_dual
+from dualgap.linalg.rounding import UNIT
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, PRECISE, OneReading, Predicted, Products, may_be_precise
-from dualgap.refinement import newton_dual
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual", "none"]
 SMALL = 1e-3

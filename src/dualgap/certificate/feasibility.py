@@ -10,12 +10,12 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.certificate.rows import FLUSHED, DualRows, Enclosed, exact_sum, with_rest
 from dualgap.designs.contract import block_rows
+from dualgap.dual_points.feasible import DualPoint, needs_factorisation
 from dualgap.enclosures.class_sums import class_moves, residual_sums, sums_moved
 from dualgap.enclosures.directed import UNIT, down, gam, sum_down, up
-from dualgap.feasible import DualPoint, needs_factorisation
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
-from dualgap.spans import GramSpan, Span
+from dualgap.spans.span import GramSpan, Span
 
 
 class Moved(NamedTuple):

@@ -32,6 +32,7 @@ from dualgap._types import Array, Mask
 from dualgap.certificate.feasibility import Moved, real_point, with_more_digits
 from dualgap.certificate.quadratic import LossSums, quadratic_sums
 from dualgap.certificate.rows import DualRows, Enclosed, dual_rows, enclosed, pieces
+from dualgap.dual_points.feasible import DualPoint, needs_factorisation
 from dualgap.enclosures.directed import (
     UNIT,
     add_up,
@@ -44,7 +45,6 @@ from dualgap.enclosures.directed import (
     weighted_sum_down,
     weighted_sum_up,
 )
-from dualgap.feasible import DualPoint, needs_factorisation
 from dualgap.losses import Loss
 from dualgap.problem import Problem
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap._double import two_sum
 from dualgap._types import Array
 from dualgap.certificate.feasibility import Moved
 from dualgap.certificate.rows import DualRows, Enclosed
 from dualgap.enclosures.directed import SHORT, TINY, UNIT, add_up, down, gam, in_two_levels, up
+from dualgap.linalg.double import two_sum
 from dualgap.problem import Problem
 
 

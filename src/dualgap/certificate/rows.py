@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap._double import Double, of, two_product, two_sum
 from dualgap._types import Array
 from dualgap.designs import contract
 from dualgap.enclosures.directed import TINY, UNIT, down, gam, sum_up, up
 from dualgap.enclosures.extraction import accurate_sum
 from dualgap.enclosures.products import swept
+from dualgap.linalg.double import Double, of, two_product, two_sum
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
 

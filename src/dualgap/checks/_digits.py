@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._rounding import UNIT
 from dualgap._types import Array
-from dualgap.loss_errors import ROUNDINGS
+from dualgap.dual_points.loss_errors import ROUNDINGS
+from dualgap.linalg.rounding import UNIT
 from dualgap.losses.contract import Loss
 
 

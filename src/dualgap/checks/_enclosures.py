@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dualgap._rounding import UNIT
 from dualgap._types import Array, Mask
+from dualgap.linalg.rounding import UNIT
 from dualgap.losses.contract import Loss
 
 ROUNDINGS = 64.0

@@ -11,7 +11,6 @@ import typer
 
 import dualgap
 from dualgap import _validation as check
-from dualgap._arguments import limit
 from dualgap._files import check_writable, replacing
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS
@@ -34,6 +33,7 @@ from dualgap.cli.model import (
     make_model,
 )
 from dualgap.datasets import Dataset, load
+from dualgap.driver.arguments import limit
 
 app = typer.Typer(
     name="dualgap",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import scalar
+from dualgap.compiled.jit import scalar
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 

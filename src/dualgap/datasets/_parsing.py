@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import scalar
+from dualgap.compiled.jit import scalar
 from dualgap.datasets._decimals import UNDECIDED, Words, nearest
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from dualgap._compiling import can_compile
 from dualgap._types import Array, Mask, Places
+from dualgap.compiled.clock import can_compile
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
 from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design

@@ -31,9 +31,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap._double import two_product
 from dualgap._types import Array, Places
 from dualgap.enclosures.directed import down, gam, sum_down, up
+from dualgap.linalg.double import two_product
 
 LEAST = 2.0**-900
 """Products below this are not split exactly; they are left out, and counted as an error."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import exact, scalar
 from dualgap._types import Array
+from dualgap.compiled.jit import exact, scalar
 from dualgap.enclosures.directed import TINY
 from dualgap.enclosures.exponential import (
     FEW_TERMS,

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import HAS_FUSED, exact, fused, kernel, scalar
 from dualgap._types import Array
+from dualgap.compiled.jit import HAS_FUSED, exact, fused, kernel, scalar
 
 WIDTH = 256
 """Columns (or rows) of a tile. Its sums s, c and |a||high| lie side by side at fixed distances,

@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap._double import two_product, two_sum
 from dualgap._types import Array
 from dualgap.enclosures.directed import TINY, UNIT, gam
+from dualgap.linalg.double import two_product, two_sum
 
 BLOCK = 256
 """Rows of a block whose sums BLAS makes: its error is that of so many terms, whatever n is."""

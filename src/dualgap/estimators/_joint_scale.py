@@ -30,6 +30,8 @@ from dualgap.certificate import Certificate, Estimate
 from dualgap.certificate.estimate import bounded_terms, evaluated
 from dualgap.certificate.proof import LEAST_NORMAL, Bounds, bounds
 from dualgap.certificate.value import not_proved
+from dualgap.dual_points.feasible import DualPoint, make_feasible
+from dualgap.dual_points.products import PLAIN, Predicted
 from dualgap.enclosures.digits import coefficient_error
 from dualgap.enclosures.directed import (
     UNIT,
@@ -39,8 +41,6 @@ from dualgap.enclosures.directed import (
     weighted_sum_down,
     weighted_sum_up,
 )
-from dualgap.feasible import DualPoint, make_feasible
-from dualgap.products import PLAIN, Predicted
 
 EPS = float(np.finfo(float).eps)
 SMALLEST_SCALE = 10.0 * EPS

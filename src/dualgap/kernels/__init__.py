@@ -7,4 +7,4 @@ in place; nothing is allocated inside; index streams come from outside.
 
 from __future__ import annotations
 
-import dualgap._jit as _jit  # noqa: F401 - listens to numba from here on
+import dualgap.compiled.jit as _jit  # noqa: F401 - listens to numba from here on

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import inlined, kernel
+from dualgap.compiled.jit import inlined, kernel
 from dualgap.kernels.coordinate import ACTIVE_SWEEPS
 from dualgap.kernels.scalar import Floats
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import inlined, kernel
+from dualgap.compiled.jit import inlined, kernel
 from dualgap.kernels.scalar import Floats
 
 ACTIVE_SWEEPS = 8

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import kernel
+from dualgap.compiled.jit import kernel
 from dualgap.kernels.scalar import Floats
 
 

@@ -52,8 +52,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import borrowed, by_kind, kernel, scalar
 from dualgap._types import Array
+from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
 from dualgap.kernels.scalar import NO_SHRINKAGE, grad, prox_step
 from dualgap.kernels.values import Coupled, CoupledLines, Dense, Loss, Mix, Prox, Sparse, Targets
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dualgap._jit import scalar
+from dualgap.compiled.jit import scalar
 from dualgap.kernels.scalar import Floats
 
 TOGETHER = 512

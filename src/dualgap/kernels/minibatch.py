@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import borrowed, by_kind, kernel
+from dualgap.compiled.jit import borrowed, by_kind, kernel
 from dualgap.kernels.rows import predict, settle
 from dualgap.kernels.scalar import grad, prox_conj, prox_step
 from dualgap.kernels.values import (

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import borrowed, by_kind, kernel, scalar
 from dualgap._types import Array
+from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
 from dualgap.kernels.scalar import advance, powers, prox_step
 from dualgap.kernels.values import (
     FREE,

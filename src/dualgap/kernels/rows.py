@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import by_kind, prefetch
 from dualgap._types import Array
+from dualgap.compiled.jit import by_kind, prefetch
 from dualgap.kernels.scalar import advance, fetch_row, prox_step
 from dualgap.kernels.values import Dense, Lines, Prox, Sparse, Vectors
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import inlined, prefetch, scalar
+from dualgap.compiled.jit import inlined, prefetch, scalar
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._jit import borrowed, by_kind, kernel, prefetch
 from dualgap._types import Array
+from dualgap.compiled.jit import borrowed, by_kind, kernel, prefetch
 from dualgap.kernels.scalar import fetch_row, grad, prox_conj
 from dualgap.kernels.values import Dense, Loss, Sparse, Targets, Threshold
 

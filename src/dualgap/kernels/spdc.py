@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dualgap._jit import borrowed, kernel
+from dualgap.compiled.jit import borrowed, kernel
 from dualgap.kernels.rows import fetch, predict, settle, step_and_predict
 from dualgap.kernels.scalar import grad, prox_conj
 from dualgap.kernels.values import FREE, PROX, SNAPSHOT, Dual, Loss, Prox, Steps, Targets

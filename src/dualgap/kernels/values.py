@@ -1,9 +1,9 @@
 """The arguments of the kernels: small values, split by what they mean.
 
 Tuples of arrays and numbers are all that compiled functions take, because the compiled code is then
-kept on disk. The class of the rows decides at compile time how a row is walked (`_jit.by_kind`);
-every other value has the same type for both layouts. `algorithms.primal_dual.marshalling` makes
-them of a problem and a state.
+kept on disk. The class of the rows decides at compile time how a row is walked
+(`compiled.jit.by_kind`); every other value has the same type for both layouts.
+`algorithms.primal_dual.marshalling` makes them of a problem and a state.
 """
 
 from __future__ import annotations

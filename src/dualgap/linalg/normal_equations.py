@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from dualgap._rounding import gamma, sum_error
 from dualgap._types import Array, Mask
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
 from dualgap.designs.tasks import gram_of_columns
 from dualgap.linalg.cholesky import Cholesky, factor_and_condition, lower_factor, units
+from dualgap.linalg.rounding import gamma, sum_error
 
 EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8

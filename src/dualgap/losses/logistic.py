@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import entr, expit, logit, xlog1py
 
 from dualgap import _validation as check
-from dualgap._compiling import can_compile
 from dualgap._types import Array, Mask
+from dualgap.compiled.clock import can_compile
 from dualgap.enclosures.directed import down, up
 from dualgap.enclosures.exponential import (
     LARGEST,

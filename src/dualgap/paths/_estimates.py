@@ -19,12 +19,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.certificate import Estimate
 from dualgap.certificate.estimate import SUMS
+from dualgap.dual_points.products import PAIRWISE
+from dualgap.linalg.rounding import UNIT, sum_error
 from dualgap.problem import Problem
-from dualgap.products import PAIRWISE
 
 ENTRIES = 2**20
 """Points are judged so many at a time that their coefficients and predictions together have no more

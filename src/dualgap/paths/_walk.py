@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap import _arguments as given
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.certificate import Certificate, Estimate
+from dualgap.driver import arguments as given
+from dualgap.driver.solving import solve_problem
 from dualgap.paths import _gram, _krylov, _newton
 from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
 from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 from dualgap.result import Result
-from dualgap.solving import solve_problem
 from dualgap.status import Status
 
 PLAIN = {"algorithm", "tol", "max_passes", "random_state"}

@@ -5,11 +5,11 @@ matrix knows nothing of the difference. Q, with columns that are orthonormal for
 spans the same space, and in t the free part of a squared loss has condition 1. With an intercept
 the columns are centred first, c' = c + mean'x. Coordinates with a penalty stay as they are.
 
-Q and R are found by modified Gram-Schmidt steps with pivots in arithmetic of 32 digits (`_double`;
-large data: by Householder's in float64), so that A_F = Q R to the last digit of the data. That is
-what makes rounding x harmless: x is found from t by back substitution, last coordinate first, and
-each coordinate makes up for the rounding of those before it (Babai's nearest plane). What is left
-of t is half a last digit of R_kk x_k, not of |A||x|.
+Q and R are found by modified Gram-Schmidt steps with pivots in arithmetic of 32 digits
+(`linalg.double`; large data: by Householder's in float64), so that A_F = Q R to the last digit of
+the data. That is what makes rounding x harmless: x is found from t by back substitution, last
+coordinate first, and each coordinate makes up for the rounding of those before it (Babai's nearest
+plane). What is left of t is half a last digit of R_kk x_k, not of |A||x|.
 
 A column whose share of its own is rounding, R_kk <= 16 eps at unit length, is left out: its
 coefficients would be so large that no prediction of float64 has a digit left. For squared loss it
@@ -28,16 +28,16 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 
-from dualgap import _double as double
 from dualgap._arrays import precise_dot
-from dualgap._double import Double
 from dualgap._types import Array, Places
 from dualgap.algorithms import Algorithm, Newton, ProxNewton, WorkingSet
 from dualgap.algorithms.second_order.newton import NewtonState
-from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import DenseDesign, Design
 from dualgap.designs.contract import block_rows
 from dualgap.limits import check
+from dualgap.linalg import double
+from dualgap.linalg.double import Double
+from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.preconditioners.contract import Change, Preconditioner, check_mixing
 from dualgap.preconditioners.units import Moved, Units
 from dualgap.problem import Problem

@@ -19,8 +19,8 @@ from dualgap.algorithms.primal_dual.bpd import BPD
 from dualgap.algorithms.primal_dual.randomised import passes_and_check
 from dualgap.algorithms.primal_dual.schedules import Steps, bpd_steps
 from dualgap.algorithms.primal_dual.spdc import SPDC, bold_factor
+from dualgap.objective.separability import separates
 from dualgap.problem import Problem
-from dualgap.separability import separates
 from dualgap.state import State
 
 REFERENCE_GAP = 1e-8

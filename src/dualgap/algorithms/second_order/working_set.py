@@ -37,9 +37,9 @@ from dualgap.algorithms.second_order.base import SecondOrder
 from dualgap.algorithms.second_order.curvature import first_share, first_x
 from dualgap.algorithms.second_order.known_gram import known_gram, minimise
 from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
-from dualgap.feasible import asked_about, make_feasible, repair_free, repair_is_free
+from dualgap.dual_points.feasible import asked_about, make_feasible, repair_free, repair_is_free
+from dualgap.dual_points.products import PLAIN, OneReading, Products
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, OneReading, Products
 from dualgap.state import State, replace
 
 

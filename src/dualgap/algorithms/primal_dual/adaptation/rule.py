@@ -13,8 +13,8 @@ from dualgap import _validation as check
 from dualgap.algorithms.contract import NO_ADVICE, Advice
 from dualgap.algorithms.primal_dual.state import PrimalDualState, Remembered, update
 from dualgap.certificate import estimated_pair
-from dualgap.constants import GRAM_LIMIT
-from dualgap.feasible import repair_is_free
+from dualgap.dual_points.feasible import repair_is_free
+from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.problem import Problem
 from dualgap.state import State
 

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from dualgap._rounding import UNIT
 from dualgap._types import Array
+from dualgap.linalg.rounding import UNIT
 from dualgap.problem import Problem
 
 ROUNDINGS = 32.0

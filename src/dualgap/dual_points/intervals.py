@@ -20,11 +20,11 @@ import math
 import numpy as np
 
 from dualgap._arrays import dot
-from dualgap._rounding import UNIT
 from dualgap._types import Array
+from dualgap.dual_points.products import Products
 from dualgap.linalg.normal_equations import NormalEquations
+from dualgap.linalg.rounding import UNIT
 from dualgap.problem import Problem
-from dualgap.products import Products
 
 ROUNDS = 8
 """So often at most a set S is solved for; each time it grows by what came to be outside."""

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dualgap import _arguments as given
 from dualgap import _validation as check
-from dualgap._compiling import as_setup
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
-from dualgap.beginning import Beginning
-from dualgap.driver import Run, status_of
+from dualgap.compiled.clock import as_setup
+from dualgap.driver import arguments as given
+from dualgap.driver.beginning import Beginning
+from dualgap.driver.loop import Run, status_of
+from dualgap.driver.progress import Line
 from dualgap.limits import Limits, OutOfTime, within
 from dualgap.preconditioners import Preconditioner, as_preconditioner
 from dualgap.problem import Problem
-from dualgap.progress import Line
 from dualgap.result import Result, Setup
 from dualgap.state import State, replace
 from dualgap.trace import Recorder

@@ -6,8 +6,8 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.certificate import Certificate, proved_pair
+from dualgap.dual_points.refinement import newton_dual
 from dualgap.problem import Problem
-from dualgap.refinement import newton_dual
 from dualgap.status import Status
 
 Proof = tuple[Array, Array, Certificate]

@@ -11,10 +11,10 @@ import math
 import numpy as np
 from scipy.optimize import linprog
 
-from dualgap._double import two_product
-from dualgap._rounding import gamma
 from dualgap._types import Array
 from dualgap.designs.contract import block_rows
+from dualgap.linalg.double import two_product
+from dualgap.linalg.rounding import gamma
 from dualgap.problem import Problem
 
 PROGRAM_LIMIT = 20_000

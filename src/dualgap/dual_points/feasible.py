@@ -9,7 +9,7 @@ In this order, each step keeping what the ones before it achieved:
    (vector predictions: the same two steps in `simplex`);
 3. coordinates with l1 but no l2 need |(A'Qy)_j| <= l1_j: scale y.
 
-Other regularisers have intervals of their own for -(A'Qy)_j (`dual_intervals`), into which y is
+Other regularisers have intervals of their own for -(A'Qy)_j (`intervals`), into which y is
 scaled as well; where one ends at 0, y is moved before step 2.
 """
 
@@ -20,14 +20,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dualgap import dual_intervals, simplex
 from dualgap._arrays import dot, per_row, within
-from dualgap._rounding import UNIT, gamma
 from dualgap._types import Array, Mask
-from dualgap.constants import GRAM_LIMIT
+from dualgap.dual_points import intervals as dual_intervals
+from dualgap.dual_points import simplex
+from dualgap.dual_points.products import PLAIN, Precise, Products
+from dualgap.linalg.rounding import UNIT, gamma
+from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, Precise, Products
-from dualgap.spans import Span
+from dualgap.spans.span import Span
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual"]
 

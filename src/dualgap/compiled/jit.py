@@ -15,17 +15,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from dualgap import _compiling
-from dualgap._kernel_cache import own_temporary_folder, remove_broken_files
+from dualgap.compiled import clock as compiling
+from dualgap.compiled.cache import own_temporary_folder, remove_broken_files
 
-with _compiling.counted():  # numba takes a second to import
+with compiling.counted():  # numba takes a second to import
     import numba
     from llvmlite import binding as llvm
     from llvmlite import ir
     from numba.core import event
     from numba.extending import intrinsic, overload
 
-SOURCES = Path(__file__).parent
+SOURCES = Path(__file__).parents[1]
 
 
 def sources_digest() -> str:
@@ -60,11 +60,11 @@ class _Clock(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """In this thread."""
-        _compiling.begin()
+        compiling.begin()
 
     def on_end(self, event: Any) -> None:
         """In this thread."""
-        _compiling.end()
+        compiling.end()
 
 
 class _Herald(event.Listener):
@@ -75,7 +75,7 @@ class _Herald(event.Listener):
         dispatcher = event.data["dispatcher"]  # anybody's: it may be of a kind we know nothing of
         home = getattr(getattr(dispatcher, "py_func", None), "__module__", None) or ""
         if home.startswith("dualgap."):
-            _compiling.say_once(dispatcher.stats.cache_path)
+            compiling.say_once(dispatcher.stats.cache_path)
 
     def on_end(self, event: Any) -> None:
         """Nothing."""

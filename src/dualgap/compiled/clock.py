@@ -1,7 +1,7 @@
 """The time that compiling takes, or loading what was compiled before: it belongs to the set-up.
 
 Kernels are compiled, or read from the cache on disk, when they are first called: in a step, in a
-certificate, anywhere. `_jit` tells of it, thread by thread; here the seconds are kept, moved into
+certificate, anywhere. `jit` tells of it, thread by thread; here the seconds are kept, moved into
 the set-up of the run they fell into, and the first compilation of a process is said aloud. This
 module does not import numba, which a run without kernels does not need.
 """

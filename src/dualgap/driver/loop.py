@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from dualgap._arrays import dot
-from dualgap._compiling import clock
 from dualgap._types import Array
 from dualgap.algorithms.contract import NOTHING_SHOWN, Algorithm, Shown
 from dualgap.certificate import Estimate, estimated_pair
-from dualgap.feasible import needs_factorisation, repair_is_free
+from dualgap.compiled.clock import clock
+from dualgap.driver.progress import Progress, Silent
+from dualgap.driver.proving import Proof, Prover
+from dualgap.dual_points.feasible import needs_factorisation, repair_is_free
+from dualgap.dual_points.refinement import is_refinable, newton_dual, refined
 from dualgap.limits import Limits, OutOfTime
+from dualgap.objective.separability import has_direction, one_class, separates
 from dualgap.preconditioners.contract import Preconditioner
 from dualgap.problem import Problem
-from dualgap.progress import Progress, Silent
-from dualgap.proving import Proof, Prover
-from dualgap.refinement import is_refinable, newton_dual, refined
 from dualgap.result import Result, Setup
-from dualgap.separability import has_direction, one_class, separates
 from dualgap.state import Incumbent, State, replace
 from dualgap.status import Status
 from dualgap.trace import Recorder, Snapshot, Trace

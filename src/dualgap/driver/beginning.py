@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dualgap import _arguments as given
 from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
 from dualgap.algorithms.needs import is_served, refuse
+from dualgap.driver import arguments as given
 from dualgap.preconditioners import Change, Preconditioner, asked, automatic_preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State, replace

@@ -16,7 +16,7 @@ regular:
   that are nearly dependent, with twice the digits.
 
 `Span.distance` says so up to rounding, for steps and estimates; `Span.proved_distance` is a theorem
-about the floats as they are (see `span_proofs`), for certificates.
+about the floats as they are (see `proofs`), for certificates.
 
 Columns are left out only if they are proved to be combinations of the others: a column of zeros, or
 an exact relation with small integers (a duplicate, a one-hot code and the constant). No singular
@@ -31,15 +31,15 @@ from functools import cached_property
 
 import numpy as np
 
-from dualgap._double import Double, of, two_product
-from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array, Mask, Places
-from dualgap.bases import groups_of_rows, orthonormal
-from dualgap.constants import GRAM_LIMIT
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
+from dualgap.linalg.double import Double, of, two_product
 from dualgap.linalg.normal_equations import NormalEquations
-from dualgap.span_proofs import (
+from dualgap.linalg.rounding import UNIT, sum_error
+from dualgap.objective.constants import GRAM_LIMIT
+from dualgap.spans.bases import groups_of_rows, orthonormal
+from dualgap.spans.proofs import (
     BasisProof,
     GramProof,
     basis_proof,

@@ -27,14 +27,14 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from dualgap._double import Double, of, two_product
-from dualgap._exact_sums import LEAST, sums_of_products
 from dualgap._types import Array, Mask, Places
-from dualgap.bases import PRECISE_LIMIT
 from dualgap.designs import Design, InterceptDesign, SparseDesign
 from dualgap.designs.contract import block_rows
 from dualgap.enclosures.directed import TINY, down, gam, sum_up, up
 from dualgap.linalg.cholesky import lower_factor
+from dualgap.linalg.double import Double, of, two_product
+from dualgap.linalg.exact_sums import LEAST, sums_of_products
+from dualgap.spans.bases import PRECISE_LIMIT
 
 GOOD = 0.5
 """A lower bound on a least singular value near 1 that is good enough not to look for another."""

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap._double import Double, of, two_product
-from dualgap._rounding import UNIT, sum_error
 from dualgap._types import Array
 from dualgap.designs.contract import block_rows
+from dualgap.linalg.double import Double, of, two_product
+from dualgap.linalg.rounding import UNIT, sum_error
 from dualgap.problem import Problem
 
 PRECISE_LIMIT = 4_000_000

@@ -13,9 +13,9 @@ import math
 import numpy as np
 import scipy.linalg
 
-from dualgap._double import Double, of, two_product
-from dualgap._rounding import UNIT, gamma
 from dualgap._types import Array, Mask, Places
+from dualgap.linalg.double import Double, of, two_product
+from dualgap.linalg.rounding import UNIT, gamma
 
 PRECISE_LIMIT = 2e7
 """Most n m^2 for which m columns are made orthonormal with twice the digits (about a second)."""

@@ -1,6 +1,6 @@
 """Sums of products without rounding: what is left open is added up beside them and bounded.
 
-A product of floats is p + e with two floats, and a sum of floats is s + f (see `_double`), both
+A product of floats is p + e with two floats, and a sum of floats is s + f (see `double`), both
 without error. So a sum of products is one float plus a sum of many small ones, exactly. Only the
 latter is rounded, and by how much is known from the sum of its sizes: the bound is found after the
 fact and needs no model of how the terms cancel (Ogita, Rump & Oishi 2005, *Accurate sum and dot
@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dualgap._double import Double, two_product, two_sum
 from dualgap._types import Array
 from dualgap.enclosures.directed import TINY, gam, up
+from dualgap.linalg.double import Double, two_product, two_sum
 
 LEAST = 2.0**-900
 """Products below this are not split exactly; they are left out, and counted as an error."""

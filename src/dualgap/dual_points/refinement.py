@@ -23,13 +23,13 @@ import scipy.linalg
 from dualgap import _validation as check
 from dualgap import limits
 from dualgap._types import Array, Mask, Places
-from dualgap.constants import GRAM_LIMIT
 from dualgap.designs.contract import block_rows
+from dualgap.dual_points.products import PLAIN, PRECISE, Products, may_be_precise
 from dualgap.linalg.conjugate_gradients import ConjugateGradients
 from dualgap.linalg.line_search import Trial, first_that_falls
 from dualgap.linalg.normal_equations import NormalEquations
+from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.problem import Problem
-from dualgap.products import PLAIN, PRECISE, Products, may_be_precise
 
 MOST_COLUMNS = 512
 """Singular values are computed of no more columns than this."""

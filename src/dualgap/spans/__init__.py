@@ -1,0 +1,1 @@
+"""The columns that nothing penalises: their span, a basis, and proofs of independence."""
