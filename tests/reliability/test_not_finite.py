@@ -101,13 +101,19 @@ def test_data_at_the_ends_of_the_range(seed):
         assert np.isfinite(result.x).all() and np.isfinite(result.certificate.primal)
 
 
-def test_a_value_too_large_for_a_float_is_no_nan_in_the_trace():
-    """Bounds so far from 0 that exp(z) overflows wherever x may be: nothing is claimed."""
-    seen = []
-    result = dualgap.solve(
-        np.array([[1e3], [2e3]]), np.zeros(2), loss="poisson",
-        regularizer=dualgap.regularizers.Box(1.0, 2.0), callback=seen.append,
-    )  # fmt: skip
-    assert not result.certificate.certified and result.certificate.reason
-    assert (result.trace.gap == np.inf).all() and (result.trace.dual == -np.inf).all()
-    assert all(snapshot.gap == np.inf for snapshot in seen)
+FAR = (np.array([[1e3], [2e3]]), np.zeros(2))
+"""Data whose predictions overflow the exponential wherever x is at least 1."""
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma"])
+def test_a_first_point_where_the_exponential_overflows_is_refused(loss):
+    """Bounds so far from 0 that P is no float at any x: a sentence, before any step."""
+    A, b = FAR
+    sign, b = (1.0, b) if loss == "poisson" else (-1.0, b + 1.0)
+    box = dualgap.regularizers.Box(*sorted((sign, 2.0 * sign)))
+    with pytest.raises(ValueError, match=r"too large for a float where the run begins.*overflows"):
+        dualgap.solve(A, b, loss=loss, regularizer=box)
+    with pytest.raises(ValueError, match="or give an x0"):
+        dualgap.solve(A, b, loss=loss, regularizer=box, x0=np.array([sign]))
+    certificate = dualgap.certify(A, b, np.array([sign]), loss=loss, regularizer=box)
+    assert not certificate.certified and certificate.reason == "P(x) is not finite."

@@ -5,6 +5,7 @@ An interrupt, or the time limit, ends this as it ends a run: with a point, the o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,7 @@ class Beginning:
                     f"start of algorithm={chosen.name!r} returned {begun!r}; it should return a "
                     "dualgap.algorithms.Start, with the first state."
                 )
+            _refuse_overflow(problem, begun.state.primal)
             state, earlier = replace(begun.state, change=change), self.earlier
             self.notes = self.notes + begun.notes
             if earlier is not None and earlier.algorithm == chosen.name:
@@ -162,3 +164,17 @@ class Beginning:
             algorithm=self.chosen.name, t=0, passes=0.0, x=x, y=problem.loss.grad(z, problem.b),
             z=z, u=problem.zeros(), primal=problem.primal(x, z), dual=-np.inf, begun=False,
         )  # fmt: skip
+
+
+def _refuse_overflow(problem: Problem, primal: float) -> None:
+    """A first point at which an exponential is no float leads nowhere, and bounds may hold x there.
+
+    Only losses without a bound on phi'' have such points.
+    """
+    if problem.loss.gamma is None and primal == math.inf:
+        raise ValueError(
+            "P(x) is too large for a float where the run begins (x0, or 0, or the point of the "
+            f"bounds nearest to it): loss={problem.loss.name!r} takes the exponential of A x, "
+            "which overflows there. Rescale the columns of A, move the bounds nearer to 0, or give "
+            "an x0 at which A x is moderate."
+        )
