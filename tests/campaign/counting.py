@@ -6,6 +6,7 @@ run given again takes the place of what was there, another one is added.
 
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,8 +22,10 @@ COUNTED = "problems", "proved", "wrong", "unsettled", "no minimiser", "with a fl
 
 
 def bin_of(value: float) -> int:
-    """0 up to 1; k for (10^((k-1)/BINS), 10^(k/BINS)]."""
-    return 0 if value <= 1.0 else math.ceil(round(BINS * math.log10(value), 9))
+    """0 up to 1; k for (10^((k-1)/BINS), 10^(k/BINS)]; what overflows is in the last one."""
+    if value <= 1.0:
+        return 0
+    return math.ceil(round(BINS * math.log10(min(value, sys.float_info.max)), 9))
 
 
 def quantile(bins: dict[str, int], share: float) -> float:
