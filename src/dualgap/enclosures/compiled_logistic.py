@@ -33,13 +33,13 @@ from dualgap.enclosures.exponential import (
 from dualgap.enclosures.relative_entropy import NEAR, NEAR_TERMS, SMALL_SQUARE
 
 STEP = 2.0**-52
-"""Times |v| it is at least the distance from v to the next float."""
+"""This times |v| is at least the distance from v to the next float."""
 LOWEST = -744.0
 """e to this is 2 * 2^-1074, which the allowance of an exponential covers: less is not asked for."""
 SHIFT = 1.5 * 2.0**52
 """What is added to this is rounded to an integer, and subtracting it again is exact."""
 FAR = 600.0
-"""As in `losses.logistic`."""
+"""The bound leaves the conjugate out where |z| is larger, as `losses.logistic` does."""
 EXPONENT = 0x7FF
 FRACTION = (1 << 52) - 1
 ODD = tuple(1.0 / (2 * j + 1) for j in range(MANY_TERMS + 2))

@@ -22,7 +22,7 @@ WIDTH = 256
 """Columns (or rows) of a tile. Its sums s, c and |a||high| lie side by side at fixed distances,
 from which the compiler sees that they do not overlap."""
 SPLIT = float(2**27 + 1)
-"""Times this a float64 is cut into two of 26 bits."""
+"""A float64 multiplied by this is cut into two floats of 26 bits (Veltkamp)."""
 
 
 @scalar

@@ -36,7 +36,7 @@ def total_and_slopes(z: Floats, b: Floats, slopes: Floats) -> float:
 
 
 NEAR = 0.03
-"""Of p and of 1 - p: a difference up to which the series below is good to the last digits."""
+"""The series below is good to the last digits up to this difference, as a share of p or 1 - p."""
 
 
 @scalar

@@ -20,21 +20,21 @@ from dualgap.paths._hessians import Hessian, Step, in_steps
 from dualgap.problem import Problem
 
 DEAR = 20.0
-"""Steps that a new H may cost."""
+"""An H that costs more than so many Newton steps is not formed, and the point left to a solve."""
 NEEDED, CLOSE = 0.95, 0.8
-"""Of l1: with a gradient of that S must have a coordinate; with this it is put into a new S."""
+"""Coordinates whose gradient is the first share of l1 must be in S; a new S has the second, too."""
 GATHERING = 4.0
-"""Multiplications that copying an entry is taken to cost."""
+"""Copying an entry is taken to cost as much as so many multiplications."""
 ACCURACY = 1e-4
-"""Of what coordinates gain by moving alone: where the descent on H ends."""
+"""Descent on H ends where coordinates gain this share of what they gained at first, each alone."""
 ROUNDS = 8
-"""Of sweeps and conjugate gradients."""
+"""Sweeps and conjugate gradients take turns at most so often."""
 SWEEPS = 0.5
-"""Before conjugate gradients (the one that is begun ends)."""
+"""So many sweeps come before conjugate gradients; one that has begun goes on to its end."""
 ROUGHLY = 1e-2
-"""Of what coordinates gain by moving alone: conjugate gradients leave it while signs change."""
+"""While signs change, conjugate gradients end at this share of what coordinates gain alone."""
 STALE = 8.0
-"""Products for one minimiser, after which the factor is one of the past."""
+"""A minimiser that took more products than this is a sign that the factor has grown old."""
 
 
 class Descent(Hessian):

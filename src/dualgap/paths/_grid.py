@@ -14,7 +14,7 @@ from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 
 MOST_POINTS = 100_000
-"""Of a path: each keeps a primal and a dual point."""
+"""A path has at most so many points, for each keeps a primal and a dual point in memory."""
 
 
 def check_grid(count: Any, eps: Any) -> tuple[int, float]:

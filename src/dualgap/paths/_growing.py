@@ -27,15 +27,15 @@ from dualgap.designs import Columns
 from dualgap.linalg.cholesky import lower_factor
 
 RIDGE = 1e-3
-"""Against equal columns, whose H is singular, and single precision."""
+"""This share of the diagonal is added to H, which equal columns and float32 make singular."""
 LARGEST_SIDE = 8192
-"""Of L (128 MB; E takes as much, at most)."""
+"""L has at most so many rows, which are 128 MB; E takes as much, at most."""
 MOST_ABSENT = 0.25
-"""Of the coordinates in L: with more that have left it is begun anew."""
+"""L is begun anew once more than this share of its coordinates have left the support."""
 GROUP = 512
 """Coordinates that come at once, at most: their rows of H stay in cache while they are formed."""
 PRICE = 3e4
-"""Operations of a step of growth, for each entry of the columns: a few hundred products."""
+"""A step of growth may take so many operations for each entry of the columns."""
 
 Single = NDArray[np.float32]
 

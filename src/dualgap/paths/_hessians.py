@@ -22,11 +22,11 @@ from dualgap.paths._krylov import krylov_space
 from dualgap.problem import Problem
 
 POINTS = 5.0
-"""For which an H serves, at least."""
+"""One H is taken to serve at least so many points of a path."""
 KNOWN = 1e-3
-"""What the Krylov space leaves of the system that it is made for."""
+"""A Krylov space is large enough once it leaves this share of the system it is made for."""
 FEW, MOST = 2, 40
-"""Vectors of it."""
+"""A Krylov space has so many vectors at least, and so many at most."""
 
 
 class Step(NamedTuple):

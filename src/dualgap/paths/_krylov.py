@@ -28,9 +28,9 @@ from dualgap.paths._quadratic import MARGIN, targets
 from dualgap.problem import Problem
 
 LARGEST = 2.0
-"""Entries of V, at most, over those of the data;"""
+"""V has at most this many times the entries of the data."""
 ALWAYS = 20
-"""but so many vectors are never too many."""
+"""A V of up to so many vectors is never too large, whatever the data."""
 LONGEST = 300
 """More vectors than this would take longer than what they spare."""
 

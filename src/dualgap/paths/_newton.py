@@ -36,19 +36,19 @@ from dualgap.paths._hessians import Factor, Hessian, Subspace, may_factorise
 from dualgap.problem import Problem
 
 MOST = 10
-"""Steps at one point."""
+"""A point that is not found after so many Newton steps is left to a solve of its own."""
 LEAST_RATE = 1e-3
-"""Of the gap: what a step is trusted to leave at least."""
+"""A step is never trusted to leave less than this share of the gap (its square: squared loss)."""
 AFTER = 1.0
-"""Steps that are left when H has been formed anew, about."""
+"""With a new H about so many steps are left; so H is formed if more are saved than it costs."""
 MARGIN = 0.5
-"""Of the gap that is asked for: with an estimate of that the point is certified."""
+"""A point is certified once its estimated gap is at most this share of the one asked for."""
 SURE = 0.3
-"""The same where the estimate is that a step gains what the last one did."""
+"""This share is asked of an estimate that a step gains what the last one did."""
 LOOSE = 0.1
-"""Of the gap: what a step that P differs from its model is to leave, at most."""
+"""A quadratic model is solved until the step leaves at most this share of the gap."""
 HALVINGS = 10
-"""Of a step that raises P."""
+"""A step that raises P is halved at most so many times."""
 FAILURES = 2
 """In a row, after which nothing is tried any more."""
 

@@ -29,7 +29,7 @@ TOO_MANY = 2
 LARGEST = 4
 """With more columns in S than this many times the rows, sweeps over columns would be shorter."""
 ALWAYS = 400
-"""But a set of so many columns is never too large, for its Gram matrix costs next to nothing."""
+"""A set of up to so many columns is never too large: its Gram matrix costs next to nothing."""
 ROUNDS = 12
 """A point that so many sets have not solved is left to a solve of its own."""
 INSIDE = 0.5

@@ -16,11 +16,11 @@ from dualgap._types import Array
 from dualgap.linalg.cholesky import cholesky
 
 REDUCTION = 10
-"""Factorisations that the tridiagonal form costs, at most: for fewer s they are made instead."""
+"""The tridiagonal form costs as much as so many factorisations: fewer s get one each instead."""
 REFINEMENTS = 4
-"""At most;"""
+"""A solution is refined at most so often."""
 CLOSE = 1e-9
-"""until one changes the solution by no more than this, relative to it."""
+"""Refinement ends when it changes the solution by no more than this share of it."""
 
 
 class Shifted:
