@@ -331,14 +331,14 @@ def test_a_hessian_that_would_cost_too_much_leaves_nothing_behind(monkeypatch):
 def lanczos(most=None):
     """On weighted and centred data, with M as a matrix beside it."""
     from dualgap.designs import as_design
-    from dualgap.paths._krylov import Lanczos
+    from dualgap.paths._krylov import krylov_space
 
     rng = np.random.default_rng(2)
     n, d = WIDE.shape
     w, unit, v = rng.random(n), rng.uniform(0.5, 2.0, d), rng.normal(size=d)
     m = WIDE.T @ w / np.sqrt(w.sum())
     M = unit[:, None] * (WIDE.T @ (w[:, None] * WIDE) - np.outer(m, m)) * unit
-    return Lanczos(as_design(WIDE), w, m, unit, v, most), M, v
+    return krylov_space(as_design(WIDE), w, m, unit, v, most), M, v
 
 
 def test_a_krylov_space_serves_every_strength():
