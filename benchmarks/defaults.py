@@ -118,7 +118,7 @@ def multinomial() -> list[float | None]:
 
     rng = np.random.default_rng(0)
     X, y = load_digits(return_X_y=True)
-    sparse = sp.random_array((3000, 500), density=0.05, rng=rng, format="csr")
+    sparse = sp.random_array((3000, 500), density=0.05, random_state=rng, format="csr")
     scores = sparse @ np.where(rng.random((500, 5)) < 0.05, rng.normal(size=(500, 5)), 0.0)
     kinds = np.argmax(5.0 * scores + rng.gumbel(size=scores.shape), axis=1)
     ratios = []

@@ -56,7 +56,7 @@ def large() -> tuple[Any, Any, Any]:
 def sparse() -> tuple[Any, Any, Any]:
     """4000 x 2000 with one entry in a hundred: rows, targets, labels."""
     rng = np.random.default_rng(0)
-    S = sp.random_array((4000, 2000), density=0.01, format="csr", rng=rng)
+    S = sp.random_array((4000, 2000), density=0.01, format="csr", random_state=rng)
     scores = S @ rng.standard_normal(2000)
     return S, scores + 0.1 * rng.standard_normal(4000), np.where(scores > 0, 1.0, -1.0)
 

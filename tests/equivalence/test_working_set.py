@@ -454,7 +454,7 @@ def test_a_smaller_gap_counts_where_rounding_hides_p():
     rng = np.random.default_rng(7807)
     n, d = int(rng.integers(2, 200)), int(rng.integers(70, 600))
     density = float(rng.choice([0.01, 0.05, 0.2]))
-    A = sp.random_array((n, d), density=density, rng=rng, format="csr")
+    A = sp.random_array((n, d), density=density, random_state=rng, format="csr")
     w = np.where(rng.random(d) < 0.1, rng.normal(size=d), 0)
     b = A @ w + 10.0 ** rng.integers(-6, 1) * rng.normal(size=n) + rng.choice([0, 5.0])
     problem = Problem(A, b, l1=3.545431450949177e-05, fit_intercept=True)
@@ -464,7 +464,7 @@ def test_a_smaller_gap_counts_where_rounding_hides_p():
 
 def test_the_whole_does_not_go_on_to_another_kind_of_loss():
     rng = np.random.default_rng(1)
-    A = sp.random_array((80, 200), density=0.1, rng=rng, format="csr")
+    A = sp.random_array((80, 200), density=0.1, random_state=rng, format="csr")
     squares = Problem(A, np.sign(rng.normal(size=80)), l1=1e-4)
     first = squares.solve(algorithm="working-set")
     assert first.state.own.full_gram is not None
@@ -475,7 +475,7 @@ def test_the_whole_does_not_go_on_to_another_kind_of_loss():
 
 def test_an_empty_set_of_the_whole_is_no_step():
     rng = np.random.default_rng(0)
-    A = sp.random_array((60, 150), density=0.1, rng=rng, format="csr")
+    A = sp.random_array((60, 150), density=0.1, random_state=rng, format="csr")
     problem = Problem(A, rng.normal(size=60), l1=1e-4)
     first = problem.solve(algorithm="working-set")
     other, algorithm = problem.replace(l1=100.0), WorkingSet()

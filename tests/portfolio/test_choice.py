@@ -8,7 +8,7 @@ import dualgap
 
 RNG = np.random.default_rng(2)
 TALL = RNG.standard_normal((1200, 5))
-WIDE = sp.random_array((1200, 6000), density=0.005, rng=RNG, format="csr")
+WIDE = sp.random_array((1200, 6000), density=0.005, random_state=RNG, format="csr")
 SIGNS = np.where(RNG.random(1200) < 0.5, 1.0, -1.0)
 CLASSES = np.arange(1200) % 3
 LONG = RNG.standard_normal((60, 2000)) / np.sqrt(2000)

@@ -297,7 +297,7 @@ def test_the_unit_of_all_columns_does_not_count_beside_an_intercept(loss, unit, 
 def slow_problem(fit_intercept=False):
     """Sparse and badly conditioned, for conjugate gradients without a factor."""
     rng = np.random.default_rng(11)
-    A = sp.random_array((600, 500), density=0.03, rng=rng, format="csr")
+    A = sp.random_array((600, 500), density=0.03, random_state=rng, format="csr")
     b = A @ rng.standard_normal(500) + 0.1 * rng.standard_normal(600)
     return dualgap.Problem(A, b, l2=1e-6, fit_intercept=fit_intercept)
 

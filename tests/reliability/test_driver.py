@@ -381,7 +381,9 @@ def test_note_of_opt_bpd_where_the_loss_has_no_delta():
 def test_note_of_auto():
     assert RIDGE.solve().notes[0].startswith("auto chose newton: ")
     assert dualgap.solve(A, B, l1=0.1).notes[0].startswith("auto chose working-set: ")
-    rows = sp.random_array((1200, 6000), density=0.005, rng=np.random.default_rng(2), format="csr")
+    rows = sp.random_array(
+        (1200, 6000), density=0.005, random_state=np.random.default_rng(2), format="csr"
+    )
     labels = np.tile([-1.0, 1.0], 600)
     strong = dualgap.solve(rows, labels, loss="logistic", l2=1.0)
     assert strong.notes[0].startswith("auto chose sdca: ") and strong.status.converged

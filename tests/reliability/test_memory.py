@@ -22,7 +22,9 @@ def dense(dtype):
 
 
 def compressed(dtype):
-    A = sp.random_array((2000, 500), density=0.2, format="csr", rng=0).astype(dtype)
+    A = sp.random_array(
+        (2000, 500), density=0.2, format="csr", random_state=np.random.default_rng(0)
+    ).astype(dtype)
     return A, A.data.nbytes
 
 

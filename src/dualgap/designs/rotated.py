@@ -61,6 +61,8 @@ def reflectors(U: Array) -> tuple[Array, Array]:
     np.fill_diagonal(unit, 1.0)
     V: Array = np.array(unit[:, tau != 0.0], dtype=np.float64, order="C")  # others reflect nothing
     G = V.T @ V
+    if not len(G):  # Older versions of scipy hand the empty system to LAPACK, which refuses it.
+        return V, G
     T = scipy.linalg.solve_triangular(np.triu(G, 1) + np.diag(np.diag(G)) / 2.0, np.eye(len(G)))
     return V, np.asarray(T)
 

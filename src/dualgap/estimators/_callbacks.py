@@ -13,7 +13,11 @@ try:
     from sklearn.callback import CallbackSupportMixin
     from sklearn.callback import with_callbacks as managed
 except ImportError:  # pragma: no cover - scikit-learn before 1.9
-    CallbackSupportMixin, managed = object, None
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: these estimators have no callbacks of scikit-learn then."""
+
+    managed = None
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
