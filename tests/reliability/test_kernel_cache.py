@@ -1,6 +1,7 @@
 """Compiled kernels are kept on disk: a second process compiles nothing."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,16 +45,36 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert misses_and_hits(tmp_path) == (0, 2)
 
 
-def test_an_edited_source_file_changes_the_key_of_the_cache(tmp_path, monkeypatch):
+def test_an_edited_source_file_of_kernels_changes_the_key_of_the_cache(tmp_path, monkeypatch):
     from dualgap.compiled import jit
 
-    for name in ("a.py", "b.py"):
-        (tmp_path / name).write_text("x = 1\n")
+    files = {
+        "kernels/a.py": "from dualgap.compiled.jit import kernel\n",
+        "kernels/constants.py": "x = 1\n",
+        "estimators/b.py": "x = 1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(jit, "SOURCES", tmp_path)
     before = jit.sources_digest()
+    (tmp_path / "estimators/b.py").write_text("x = 2\n")
     assert jit.sources_digest() == before
-    (tmp_path / "b.py").write_text("x = 2\n")
+    (tmp_path / "kernels/constants.py").write_text("x = 2\n")
     assert jit.sources_digest() != before
+
+
+def test_kernels_take_what_they_use_from_folders_that_the_key_covers():
+    from dualgap.compiled import jit
+
+    texts = {path: path.read_bytes() for path in jit.SOURCES.rglob("*.py")}
+    with_kernels = [path for path, text in texts.items() if jit.MARK in text]
+    covered = {path.parent for path in with_kernels}
+    assert {path.name for path in covered} >= {"kernels", "enclosures", "datasets"}
+    taken = re.compile(r"^\s*(?:from|import) dualgap\.(\w+)", re.MULTILINE)
+    for path in with_kernels:
+        rooms = {jit.SOURCES / room for room in taken.findall(texts[path].decode())}
+        assert rooms - {jit.SOURCES / "_types"} <= covered, path  # types are for people
 
 
 # ---- folders that cannot be written to ----

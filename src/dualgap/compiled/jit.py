@@ -26,18 +26,28 @@ with compiling.counted():  # numba takes a second to import
     from numba.extending import intrinsic, overload
 
 SOURCES = Path(__file__).parents[1]
+"""The folder of the package."""
+MARK = b"dualgap.compiled.jit"
+"""A file with kernels has this in its imports."""
 
 
 def sources_digest() -> str:
-    """A hash of all source files of the package."""
+    """A hash of the source files that kernels are made of: all in the folders that have kernels.
+
+    Kernels take functions and constants from these folders alone (a test sees to it), so that an
+    edit of any other file leaves them as they are.
+    """
+    texts = {path: path.read_bytes() for path in sorted(SOURCES.rglob("*.py"))}
+    folders = {path.parent for path, text in texts.items() if MARK in text}
     digest = hashlib.sha256()
-    for path in sorted(SOURCES.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path, text in texts.items():
+        if path.parent in folders:
+            digest.update(text)
     return digest.hexdigest()[:16]
 
 
 def _use_development_cache() -> None:
-    """In a source checkout, key the cache by the sources.
+    """In a source checkout, key the cache by the sources of the kernels.
 
     Numba notices an edit of the file a kernel is in, but not of a file whose functions it inlines:
     an installed package never changes, a checkout does.
