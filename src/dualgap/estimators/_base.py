@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import joblib
 import numpy as np
@@ -25,6 +25,7 @@ from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
 from dualgap.estimators._stopping import BestScore
@@ -33,9 +34,6 @@ from dualgap.regularizers import NonNegative
 from dualgap.state import State
 from dualgap.status import Status
 from dualgap.trace import Snapshot, Trace
-
-FLOATS = [np.float64, np.float32]
-"""What data are kept as."""
 
 DEFAULT_PASSES = 10_000
 """Default of max_iter: generous, for a run that stops there is not certified."""
@@ -65,6 +63,22 @@ class Solution:
             x.astype(np.float64), self.y, intercept=exact if exact.ndim else float(exact)
         )
         return replace(self, x=x, intercept=intercept[()], certificate=certificate)
+
+
+class Ended(Protocol):
+    """How a solve, or several in one, ended."""
+
+    @property
+    def algorithm(self) -> str:
+        """The name of what was run."""
+
+    @property
+    def status(self) -> Status:
+        """Why it ended."""
+
+    @property
+    def trace(self) -> Trace:
+        """What happened at every check."""
 
 
 class Memory(NamedTuple):
@@ -103,6 +117,13 @@ class Certified(CallbackSupportMixin, Saved):
             if fraction == 1.0:
                 raise check.refuse(self, "validation_fraction", "a float in the range (0.0, 1.0)")
             check.integer(self, "n_iter_no_change", low=1)
+
+    def _data(
+        self, X: Any, y: Any, sample_weight: Any, **options: Any
+    ) -> tuple[Any, Any, Array | None]:
+        """Data, targets and weights that can be fitted to; options as `validate_data` has them."""
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, **options)
+        return X, y, check.sample_weights(sample_weight, X.shape[0])
 
     def _check_positive(self) -> None:
         check.flags(self, "positive")
@@ -193,14 +214,20 @@ class Certified(CallbackSupportMixin, Saved):
 
     def _keep(self, solutions: Sequence[Solution]) -> None:
         """Certificate, status and trace: those of the solve that is furthest from done."""
-        self.__dict__.pop("_left_out", None)
         worst = max(solutions, key=lambda s: s.certificate.relative_gap)
-        self.certificate_ = worst.certificate
-        self.certificates_ = [s.certificate for s in solutions]
-        self.solver_ = worst.algorithm
-        self.status_ = worst.status
-        self.trace_ = worst.trace
+        self._report(worst, worst.certificate, [s.certificate for s in solutions])
         self._warn(worst)
+
+    def _report(
+        self, how: Ended, certificate: Certificate, certificates: list[Certificate]
+    ) -> None:
+        """How the solve ended that is furthest from done, its certificate, and those of all."""
+        self.__dict__.pop("_left_out", None)
+        self.certificate_ = certificate
+        self.certificates_ = certificates
+        self.solver_ = how.algorithm
+        self.status_ = how.status
+        self.trace_ = how.trace
 
     def _warn(self, solution: Solution) -> None:
         """ConvergenceWarning, unless the gap is certified to tol or the user stopped the run."""

@@ -11,19 +11,25 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.trace import Snapshot
 
+Held = tuple[Any, Any, Array | None]
+"""Rows of X and y, and their weights."""
+
 
 def hold_back(
-    X: Any, y: Any, weights: Array | None, *, fraction: float, seed: Any, stratify: Any
-) -> tuple[tuple[Any, Any, Array | None], tuple[Any, Any, Array | None]]:
-    """Split into rows to fit and rows to score."""
+    owner: Any, X: Any, y: Any, weights: Array | None, *, stratify: Any = None
+) -> tuple[Held, Held]:
+    """Split into rows to fit and rows to score, as the parameters of the estimator say."""
     from sklearn.model_selection import train_test_split
 
     n = X.shape[0]
     fit, score = train_test_split(
-        np.arange(n), test_size=fraction, random_state=seed, stratify=stratify
+        np.arange(n),
+        test_size=owner.validation_fraction,
+        random_state=owner.random_state,
+        stratify=stratify,
     )
 
-    def part(at: Array) -> tuple[Any, Any, Array | None]:
+    def part(at: Array) -> Held:
         return X[at], y[at], None if weights is None else weights[at]
 
     return part(np.sort(fit)), part(np.sort(score))

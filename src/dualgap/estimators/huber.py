@@ -12,9 +12,9 @@ from sklearn.base import RegressorMixin
 from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
+from dualgap.estimators._base import DEFAULT_PASSES, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import Tasks, with_callbacks
-from dualgap.estimators._data import validated
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind, algorithm_for

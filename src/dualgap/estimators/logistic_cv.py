@@ -12,9 +12,9 @@ from sklearn.utils.metadata_routing import process_routing
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS
+from dualgap.estimators._base import DEFAULT_PASSES
 from dualgap.estimators._classes import Labels, at_least_two, class_weights, encode
-from dualgap.estimators._data import validated
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,

@@ -6,103 +6,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from dualgap._types import Array
-from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
+from dualgap.estimators._base import DEFAULT_PASSES
 from dualgap.estimators._callbacks import with_callbacks
-from dualgap.estimators._data import validated
-from dualgap.estimators._least_norm import least_norm
-from dualgap.estimators._linear import LinearRegressor
-from dualgap.estimators._stopping import BestScore, hold_back
-from dualgap.trace import Snapshot
-
-
-class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
-    """Base: squared loss, one problem for each target."""
-
-    def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:
-        """(l1, l2) for each target, given W."""
-        raise NotImplementedError
-
-    def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> list[Solution]:
-        """Validate, solve target by target, keep what is common to all."""
-        X, y = validated(
-            self,
-            X,
-            y,
-            accept_sparse=["csr", "csc"],
-            dtype=FLOATS,
-            multi_output=True,
-            y_numeric=True,
-        )
-        weights = check.sample_weights(sample_weight, X.shape[0])
-        tasks = tasks_of(self, X, y, weights)
-        held: tuple[Any, Any, Array | None] | None = None
-        if self.early_stopping:
-            (X, y, weights), held = hold_back(
-                X,
-                y,
-                weights,
-                fraction=self.validation_fraction,
-                seed=self.random_state,
-                stratify=None,
-            )
-        self._remember(X, y, weights)
-        columns = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
-        targets = columns.shape[1]
-        strengths = self._strengths(targets, check.total_weight(weights, X.shape[0]))
-        first = Problem(
-            X,
-            columns[:, 0],
-            fit_intercept=self.fit_intercept,
-            sample_weight=weights,
-            **self._penalty(*strengths[0]),
-        )
-        solutions = []
-        for k in range(targets):
-            problem = first
-            if k > 0:
-                problem = first.replace(b=columns[:, k], **self._penalty(*strengths[k]))
-            stop = None if held is None else BestScore(_r2(held, k), self.n_iter_no_change)
-
-            def watch(snapshot: Snapshot) -> bool:
-                return tasks.check(
-                    lambda: {"coef_": np.array(snapshot.x), "intercept_": snapshot.intercept}
-                )
-
-            watcher = watch if tasks.watched and targets == 1 else None
-            solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
-        solutions = [least_norm(solution).rounded(X.dtype) for solution in solutions]
-        several = np.ndim(y) == 2
-        x = np.stack([s.x for s in solutions])
-        intercepts = np.array([s.intercept for s in solutions], dtype=X.dtype)
-        duals = np.stack([s.y for s in solutions], axis=1)
-        self.coef_ = x if several else x[0]
-        self.intercept_ = intercepts if several else intercepts[0]
-        self.dual_coef_ = duals if several else duals[:, 0]
-        if not self.fit_intercept:
-            self.intercept_ = 0.0
-        self._keep(solutions)
-        tasks.end()
-        return solutions
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _r2(held: tuple[Any, Any, Array | None], target: int) -> Any:
-    """R^2 on the rows held back, as a function of (x, intercept)."""
-    from sklearn.metrics import r2_score
-
-    X, y, weights = held
-    truth = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)[:, target]
-    return lambda x, c: float(r2_score(truth, X @ x + c, sample_weight=weights))
+from dualgap.estimators._squared_loss import SquaredLossRegressor
+from dualgap.linalg.ridge import RidgeSystem
 
 
 class Ridge(SquaredLossRegressor):
@@ -236,10 +146,16 @@ class Ridge(SquaredLossRegressor):
         self._check_options()
         self._check_positive()
         check.flags(self, "copy_X")
-        solutions = self._fit_targets(X, y, sample_weight)
+        return self._fit_checked(*self._targets_data(X, y, sample_weight))
+
+    def _fit_checked(
+        self, X: Any, y: Any, weights: Array | None, system: RidgeSystem | None = None
+    ) -> Ridge:
+        """Fit to data that were checked, whose equations may be known."""
+        passes = self._fit_targets(X, y, weights, system)
         if self.coef_.ndim == 2 and self.coef_.shape[0] == 1:  # as scikit-learn has it
             self.coef_ = self.coef_[0]
-        self.n_iter_ = np.array([s.passes for s in solutions], dtype=np.int32)
+        self.n_iter_ = np.array(passes, dtype=np.int32)
         return self
 
     def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:
@@ -403,14 +319,14 @@ class ElasticNet(SquaredLossRegressor):
         check.flags(self, "copy_X")
         check.choice(self, "selection", ("cyclic", "random"))
         check.precomputed(self)
-        solutions = self._fit_targets(X, y, sample_weight)
-        if len(solutions) == 1:  # as scikit-learn has it
+        passes = self._fit_targets(*self._targets_data(X, y, sample_weight))
+        gaps = [certificate.gap for certificate in self.certificates_]
+        if len(passes) == 1:  # as scikit-learn has it
             self.coef_ = self.coef_.reshape(-1)
-            self.n_iter_: int | list[int] = solutions[0].passes
-            self.dual_gap_: Any = solutions[0].certificate.gap
+            self.n_iter_: int | list[int] = passes[0]
+            self.dual_gap_: Any = gaps[0]
         else:
-            self.n_iter_ = [s.passes for s in solutions]
-            self.dual_gap_ = np.array([s.certificate.gap for s in solutions])
+            self.n_iter_, self.dual_gap_ = passes, np.array(gaps)
         return self
 
     def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:

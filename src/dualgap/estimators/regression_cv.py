@@ -13,8 +13,8 @@ from dualgap._types import Array
 from dualgap._validation import LARGEST
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified
-from dualgap.estimators._data import validated
+from dualgap.estimators._base import DEFAULT_PASSES, Certified
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,

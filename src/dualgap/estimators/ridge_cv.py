@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from dualgap._types import Array
 from dualgap.api import Problem
-from dualgap.designs import as_design
-from dualgap.designs.moved import column_shifts, moved
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import FLOATS, Certified
-from dualgap.estimators._data import validated
+from dualgap.estimators._base import Certified
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._folds import (
     FITTED,
     Walked,
@@ -36,6 +33,8 @@ from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind
 from dualgap.estimators.regression import Ridge
 from dualgap.estimators.regression_cv import strengths
+from dualgap.linalg.leave_one_out import LeaveOneOut
+from dualgap.linalg.ridge import RidgeSystem
 
 
 class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
@@ -172,8 +171,9 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         scored: dict[str, Any] = {} if routed is None else routed.scorer.score
         if routed is None and weights is not None:
             scored = {"sample_weight": weights}
+        system = None
         if self.cv is None:
-            self._leave_one_out(X, y, weights, alphas, scored)
+            system = self._leave_one_out(X, y, weights, alphas, scored)
         else:
             splits = {} if routed is None else routed.splitter.split
             self._folds(X, y, weights, alphas, scored, splits)
@@ -185,16 +185,17 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
             solver=self.solver,
             random_state=self.random_state,
             verbose=self.verbose,
-        ).fit(X, y, sample_weight=weights)
+        )._fit_checked(X, y, weights, system)
         for name in (*FITTED, "n_iter_"):
             setattr(self, name, getattr(model, name))
         return self
 
     def _leave_one_out(
         self, X: Any, y: Array, weights: Array | None, alphas: Array, scored: dict[str, Any]
-    ) -> None:
+    ) -> RidgeSystem | None:
+        """Choose; the equations of all data, if the last fit may use them too."""
         scorer = None if self.scoring is None else self._scorer()
-        left_out = LeaveOneOut(X, y, weights, self.fit_intercept)
+        left_out = LeaveOneOut(X, y, weights, self.fit_intercept, len(alphas))
         kept, scores = [], []
         for alpha in alphas:
             errors = left_out.errors(float(alpha))
@@ -219,6 +220,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
             self.best_score_ = float(table.max())
         if self.store_cv_results:
             self.cv_results_ = np.stack(kept, axis=-1)
+        return None if left_out.is_moved else left_out.system
 
     def _folds(
         self,
@@ -269,78 +271,6 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-class LeaveOneOut:
-    """Errors of ridge regression on each row when it is left out, for any strength.
-
-    With X and y centred by their weighted means (where there is an intercept), S = diag(w) and
-    H = S^(1/2) X (X'SX + alpha I)^-1 X' S^(1/2) + sqrt(w) sqrt(w)'/W, the residual of a fit
-    without row i is r_i/(1 - H_ii), r the residual of the fit to all.
-    """
-
-    def __init__(self, X: Any, y: Array, weights: Array | None, fit_intercept: bool) -> None:
-        n, d = X.shape
-        X = X.astype(np.float64, copy=False)
-        w = np.ones(n) if weights is None else weights
-        total = float(w.sum())
-        root = np.sqrt(w)
-        if fit_intercept:
-            X = _moved(X, w / total)
-        mean = np.asarray(X.T @ w, dtype=np.float64) / total if fit_intercept else np.zeros(d)
-        targets = y.reshape(n, -1)
-        middle = (w @ targets) / total if fit_intercept else np.zeros(targets.shape[1])
-        self.shape = y.shape
-        self.targets = targets - middle
-        self.constant = w / total if fit_intercept else np.zeros(n)
-        if d <= n:
-            gram = X.T @ (X.multiply(w[:, None]) if hasattr(X, "multiply") else w[:, None] * X)
-            gram = gram.toarray() if hasattr(gram, "toarray") else gram
-            gram = np.asarray(gram, dtype=np.float64) - total * np.outer(mean, mean)
-            self.values, V = scipy.linalg.eigh(gram)
-            self.basis = np.asarray(X @ V) - mean @ V  # rows of X in the eigenbasis
-            self.weighted = w[:, None] * self.basis
-            self.shrinks = False
-        else:
-            outer = X @ X.T
-            outer = outer.toarray() if hasattr(outer, "toarray") else outer
-            outer = np.asarray(outer, dtype=np.float64)
-            cross = np.asarray(X @ mean, dtype=np.float64)
-            outer = outer - cross[:, None] - cross[None, :] + mean @ mean
-            self.values, U = scipy.linalg.eigh(root[:, None] * outer * root[None, :])
-            if fit_intercept:
-                # sqrt(w) is an eigenvector to 0 which the intercept takes up: it is left out, for
-                # what rounding makes of its 0 is not small next to small strengths.
-                at = int(np.argmax(np.abs(root @ U)))
-                self.values, U = np.delete(self.values, at), np.delete(U, at, axis=1)
-            self.basis, self.weighted, self.shrinks = U, U, True
-            self.root = root
-
-    def errors(self, alpha: float) -> Array:
-        """y_i minus the prediction for row i of the fit without it."""
-        values = np.maximum(self.values, 0.0)
-        if not self.shrinks:
-            factor = 1.0 / (values + alpha)
-            kept = 1.0 - (self.basis * self.weighted) @ factor - self.constant
-            fitted = self.basis @ (factor[:, None] * (self.weighted.T @ self.targets))
-            residuals = self.targets - fitted
-        else:
-            # In the basis of S^(1/2) X X' S^(1/2) the residual is alpha/(value + alpha) of y.
-            left = alpha / (values + alpha)
-            kept = (self.basis * self.basis) @ left
-            scaled = self.root[:, None] * self.targets
-            residuals = self.basis @ (left[:, None] * (self.basis.T @ scaled))
-            safe = np.where(self.root > 0, self.root, 1.0)
-            residuals = np.where(self.root[:, None] > 0, residuals / safe[:, None], self.targets)
-            kept = np.where(self.root > 0, kept, 1.0)
-        return np.asarray((residuals / kept[:, None]).reshape(self.shape))
-
-
-def _moved(X: Any, q: Array) -> Any:
-    """X with columns that are far from 0 moved there: centred Gram matrices would not know them."""
-    base = as_design(X)
-    shifts = column_shifts(base, q)
-    return X if shifts is None else moved(base, shifts, np.ones(X.shape[1])).A
 
 
 class _Given(RegressorMixin, BaseEstimator):

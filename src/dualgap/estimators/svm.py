@@ -9,10 +9,10 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, dense_rows, tasks_of
+from dualgap.estimators._base import DEFAULT_PASSES, Certified, dense_rows, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
-from dualgap.estimators._data import validated
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._stopping import BestScore, hold_back
 from dualgap.losses import SmoothedHinge, SquaredHinge
@@ -183,14 +183,7 @@ class LinearSVC(LinearClassifier, Certified):
         by_class = class_weights(self.class_weight, labels, y, weights)
         codes, held = labels.codes, None
         if self.early_stopping:
-            (X, codes, weights), held = hold_back(
-                X,
-                codes,
-                weights,
-                fraction=self.validation_fraction,
-                seed=self.random_state,
-                stratify=codes,
-            )
+            (X, codes, weights), held = hold_back(self, X, codes, weights, stratify=codes)
         self._remember(X, codes, weights)
         rows = with_constant(X, scaling) if self.fit_intercept else X
         K = labels.classes.size
