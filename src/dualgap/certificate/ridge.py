@@ -71,7 +71,7 @@ class RidgeProofs(NamedTuple):
     gap: Array
     """At least P(x) - P*."""
     bare: Array
-    """(*) in floats, as if nothing had been rounded."""
+    """(*) in floats, as if nothing had been rounded and rho were 0."""
     relative: Array
     """At least its ratio to P(x); inf where nothing is proved."""
     l2: Array
@@ -133,7 +133,8 @@ def ridge_proofs(
     c : array of shape (K,)
         0 where the problem has no intercept.
     y : array of shape (n, K), optional
-        The dual points; the residuals in floats by default.
+        The dual points, whose weighted means had better be 0 where there is an intercept; the
+        residuals in floats by default.
     left, a : array of shape (d, K) or (n, K), optional
         What `linalg.ridge` knows besides x, of which the gradient follows; for no other y.
     """
