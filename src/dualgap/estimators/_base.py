@@ -28,7 +28,7 @@ from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
-from dualgap.estimators._stopping import BestScore
+from dualgap.estimators._stopping import BestScore, Held, hold_back
 from dualgap.paths import joined
 from dualgap.regularizers import NonNegative
 from dualgap.state import State
@@ -124,6 +124,13 @@ class Certified(CallbackSupportMixin, Saved):
         """Data, targets and weights that can be fitted to; options as `validate_data` has them."""
         X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, **options)
         return X, y, check.sample_weights(sample_weight, X.shape[0])
+
+    def _hold_back(
+        self, X: Any, y: Any, weights: Array | None, *, stratify: Any = None
+    ) -> tuple[Held, Held]:
+        """Rows to fit and rows to score, for an early stop."""
+        fraction, seed = self.validation_fraction, self.random_state
+        return hold_back(X, y, weights, fraction=fraction, seed=seed, stratify=stratify)
 
     def _check_positive(self) -> None:
         check.flags(self, "positive")

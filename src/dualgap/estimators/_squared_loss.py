@@ -17,7 +17,7 @@ from dualgap.estimators._callbacks import Tasks
 from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import STAND_FOR_AUTO
-from dualgap.estimators._stopping import BestScore, Held, hold_back
+from dualgap.estimators._stopping import BestScore, Held
 from dualgap.linalg.ridge import RidgeSystem
 from dualgap.trace import Snapshot
 
@@ -56,7 +56,7 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
         """
         tasks, held = tasks_of(self, X, y, weights), None
         if self.early_stopping:
-            (X, y, weights), held = hold_back(self, X, y, weights)
+            (X, y, weights), held = self._hold_back(X, y, weights)
         self._remember(X, y, weights)
         columns = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
         strengths = self._strengths(columns.shape[1], check.total_weight(weights, X.shape[0]))

@@ -16,17 +16,14 @@ Held = tuple[Any, Any, Array | None]
 
 
 def hold_back(
-    owner: Any, X: Any, y: Any, weights: Array | None, *, stratify: Any = None
+    X: Any, y: Any, weights: Array | None, *, fraction: float, seed: Any, stratify: Any
 ) -> tuple[Held, Held]:
-    """Split into rows to fit and rows to score, as the parameters of the estimator say."""
+    """Split into rows to fit and rows to score."""
     from sklearn.model_selection import train_test_split
 
     n = X.shape[0]
     fit, score = train_test_split(
-        np.arange(n),
-        test_size=owner.validation_fraction,
-        random_state=owner.random_state,
-        stratify=stratify,
+        np.arange(n), test_size=fraction, random_state=seed, stratify=stratify
     )
 
     def part(at: Array) -> Held:

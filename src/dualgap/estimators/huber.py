@@ -140,6 +140,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             # Of many minimisers a batch method comes to the one of least norm, or near it.
             algorithm = "newton" if alpha > 0.0 or base.n > base.d else "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
+        place = self._last_place(base, identity)
         search = JointSearch(
             base,
             epsilon,
@@ -151,7 +152,10 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
                 "verbose": bool(self.verbose),
             },
             tell=self._tell(tasks),
-            place=self._last_place(base, identity),
+            place=place,
+            may_jump=place is None
+            and algorithm == "newton"
+            and not (tasks.watched or self.verbose),
         )
         status = search.run(DEFAULT_PASSES if self.max_iter is None else self.max_iter)
         if self.warm_start:

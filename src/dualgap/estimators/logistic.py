@@ -29,7 +29,7 @@ from dualgap.estimators._classes import (
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._solvers import fits_multinomial
-from dualgap.estimators._stopping import BestScore, hold_back
+from dualgap.estimators._stopping import BestScore
 from dualgap.losses import Multinomial
 from dualgap.trace import Snapshot
 
@@ -201,7 +201,7 @@ class LogisticRegression(LinearClassifier, Certified):
         by_class = class_weights(self.class_weight, labels, y, weights)
         stop, codes = None, labels.codes
         if self.early_stopping:
-            (X, codes, weights), held = hold_back(self, X, codes, weights, stratify=codes)
+            (X, codes, weights), held = self._hold_back(X, codes, weights, stratify=codes)
             stop = BestScore(_accuracy(held, self.intercept_scaling), self.n_iter_no_change)
         if by_class is not None:
             weights = by_class[codes] * (1.0 if weights is None else weights)

@@ -14,7 +14,7 @@ from dualgap.estimators._callbacks import with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._linear import LinearClassifier
-from dualgap.estimators._stopping import BestScore, hold_back
+from dualgap.estimators._stopping import BestScore
 from dualgap.losses import SmoothedHinge, SquaredHinge
 from dualgap.trace import Snapshot
 
@@ -183,7 +183,7 @@ class LinearSVC(LinearClassifier, Certified):
         by_class = class_weights(self.class_weight, labels, y, weights)
         codes, held = labels.codes, None
         if self.early_stopping:
-            (X, codes, weights), held = hold_back(self, X, codes, weights, stratify=codes)
+            (X, codes, weights), held = self._hold_back(X, codes, weights, stratify=codes)
         self._remember(X, codes, weights)
         rows = with_constant(X, scaling) if self.fit_intercept else X
         K = labels.classes.size

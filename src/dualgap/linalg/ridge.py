@@ -68,7 +68,7 @@ class RidgeSystem:
     def matrix(self) -> Array:
         """The matrix of the equations without l2."""
         if self.by_columns:
-            gram = self._gram()
+            gram = self.gram()
             return gram - np.multiply.outer(self.means, self.means) if self.fit_intercept else gram
         outer = _dense(self.A @ self.A.T)
         if self.fit_intercept:
@@ -76,7 +76,7 @@ class RidgeSystem:
             outer = outer - cross[:, None] - cross + self.q @ cross
         return np.asarray(self.root[:, None] * outer * self.root)
 
-    def _gram(self) -> Array:
+    def gram(self) -> Array:
         """A'QA; without a copy of A where all rows weigh the same."""
         if self.is_uniform:
             gram = _dense(self.A.T @ self.A)
