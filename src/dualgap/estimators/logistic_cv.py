@@ -17,14 +17,15 @@ from dualgap.estimators._classes import Labels, at_least_two, class_weights, enc
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._folds import (
     FITTED,
+    Fold,
+    Sample,
+    Scoring,
     Walked,
     folds_of,
-    for_rows,
     in_parallel,
     refuse_metadata,
     router,
     routing_enabled,
-    rows,
     solve_options,
     split_params,
     walk_along,
@@ -189,16 +190,13 @@ class LogisticRegressionCV(LogisticRegression):
         total = weights
         if by_class is not None:
             total = by_class[labels.codes] * (1.0 if weights is None else weights)
-        data = X.tocsr() if hasattr(X, "tocsr") else X
+        data = Sample(X.tocsr() if hasattr(X, "tocsr") else X, y, total)
         free = self.fit_intercept and not penalises_intercept(self)
         kind = Kind(max(ratios) > 0.0, max(ratios) < 1.0 and not free, labels.classes.size > 2)
         options = solve_options(self, kind)
-        shared = (data, y, labels, total, scored, self._scorer(), self, Cs, options)
-        done = in_parallel(
-            self,
-            _fold_scores,
-            [(*shared, train, test, r) for train, test in folds for r in ratios],
-        )
+        shared = (data, labels, Scoring(self._scorer(), scored), self, Cs, options)
+        jobs = [(*shared, fold, ratio) for fold in folds for ratio in ratios]
+        done = in_parallel(self, _fold_scores, jobs)
         shape = (len(folds), len(ratios), len(Cs))
         scores = np.reshape([d[0] for d in done], shape)
         paths = np.reshape([d[1] for d in done], (*shape, -1, np.shape(done[0][1])[-1]))
@@ -341,39 +339,34 @@ class LogisticRegressionCV(LogisticRegression):
 
 
 def _fold_scores(
-    X: Any,
-    y: Any,
+    data: Sample,
     labels: Labels,
-    weights: Array | None,
-    scored: dict[str, Any],
-    scorer: Any,
+    scoring: Scoring,
     owner: LogisticRegressionCV,
     Cs: Array,
     options: dict[str, Any],
-    train: Array,
-    test: Array,
+    fold: Fold,
     ratio: float,
 ) -> tuple[Array, Array, Walked]:
     """Scores on the test rows and coefficients, for each C, from strong to weak regularisation."""
-    own = rows(weights, train)
-    part = Labels(labels.classes, labels.codes[train])
-    seen = classes_to_fit(owner, part, own)
-    problem = logistic_problem(owner, X[train], part, own, seen, C=1.0, ratio=0.0)
+    train = data.at(fold.train)
+    part = Labels(labels.classes, labels.codes[fold.train])
+    seen = classes_to_fit(owner, part, train.weights)
+    problem = logistic_problem(owner, train.X, part, train.weights, seen, C=1.0, ratio=0.0)
     order = np.argsort(Cs, kind="stable")
-    unit = 1.0 / check.total_weight(own, len(train))
+    unit = 1.0 / check.total_weight(train.weights, len(fold.train))
     grid = [(ratio * unit / C, (1.0 - ratio) * unit / C) for C in Cs[order]]
     walked = walk_along(problem, grid, options)
-    params = for_rows(scored, test, X.shape[0])
     scores, paths = [], []
     for at in np.argsort(order):  # as the Cs were given
         model = LogisticRegression()
-        model.classes_, model.n_features_in_ = labels.classes, X.shape[1]
+        model.classes_, model.n_features_in_ = labels.classes, data.X.shape[1]
         intercept = walked.intercepts[at]
         if problem.outputs is not None:
             intercept = intercept - np.mean(intercept)
         coef, intercept = owner._rows(walked.x[at], intercept, np.float64, seen)
         model.coef_, model.intercept_ = coef, intercept
-        scores.append(scorer(model, X[test], y[test], **params))
+        scores.append(scoring.score(model, data, fold.test))
         columns = (coef, intercept[:, None]) if owner.fit_intercept else (coef,)
         paths.append(np.hstack(columns))
     backwards = np.argsort(order)

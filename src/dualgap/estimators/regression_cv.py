@@ -17,12 +17,13 @@ from dualgap.estimators._base import DEFAULT_PASSES, Certified
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._folds import (
     FITTED,
+    Fold,
+    Sample,
     Walked,
     folds_of,
     in_parallel,
     refuse_metadata,
     router,
-    rows,
     solve_options,
     split_params,
     walk_along,
@@ -181,14 +182,14 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
             max(ratios) > 0.0, strong, penalised=weakest > 0.0, positive=bool(self.positive)
         )
         shared = (bool(self.fit_intercept), bool(self.positive), solve_options(self, kind))
-        data = X.tocsr() if hasattr(X, "tocsr") else X
+        data = Sample(X.tocsr() if hasattr(X, "tocsr") else X, y, weights)
         done = in_parallel(
             self,
             _fold_errors,
             [
-                (data, y, weights, train, test, grid, ratio, *shared)
+                (data, fold, grid, ratio, *shared)
                 for ratio, grid in zip(ratios, grids, strict=True)
-                for train, test in folds
+                for fold in folds
             ],
         )
         shape = (len(ratios), len(folds), -1)
@@ -376,11 +377,8 @@ def _column(y: Any) -> Any:
 
 
 def _fold_errors(
-    X: Any,
-    y: Array,
-    weights: Array | None,
-    train: Array,
-    test: Array,
+    data: Sample,
+    fold: Fold,
     alphas: Array,
     ratio: float,
     fit_intercept: bool,
@@ -388,13 +386,14 @@ def _fold_errors(
     options: dict[str, Any],
 ) -> tuple[Array, Walked]:
     """Mean squared errors on the test rows along the path fitted to the training rows."""
+    train, test = data.at(fold.train), data.at(fold.test)
     problem = Problem(
-        X[train],
-        y[train],
+        train.X,
+        train.y,
         regularizer=NonNegative() if positive else None,
         fit_intercept=fit_intercept,
-        sample_weight=rows(weights, train),
+        sample_weight=train.weights,
     )
     walked = walk_along(problem, [(a * ratio, a * (1.0 - ratio)) for a in alphas], options)
-    errors = y[test] - (X[test] @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T
-    return np.average(errors * errors, axis=1, weights=rows(weights, test)), walked
+    errors = test.y - (test.X @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T
+    return np.average(errors * errors, axis=1, weights=test.weights), walked

@@ -16,14 +16,15 @@ from dualgap.estimators._base import Certified
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._folds import (
     FITTED,
+    Fold,
+    Sample,
+    Scoring,
     Walked,
     folds_of,
-    for_rows,
     in_parallel,
     refuse_metadata,
     router,
     routing_enabled,
-    rows,
     solve_options,
     split_params,
     walk_along,
@@ -232,14 +233,13 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         splits: dict[str, Any],
     ) -> None:
         folds = folds_of(self, X, y, splits)
-        data = X.tocsr() if hasattr(X, "tocsr") else X
+        data = Sample(X.tocsr() if hasattr(X, "tocsr") else X, y, weights)
         penalised = float(alphas.min()) > 0.0
         kind = Kind(l2_everywhere=penalised and not self.fit_intercept, penalised=penalised)
         options = solve_options(self, kind)
-        shared = (alphas, bool(self.fit_intercept), self._scorer(), scored, options)
-        done = in_parallel(
-            self, _fold_scores, [(data, y, weights, train, test, *shared) for train, test in folds]
-        )
+        scoring = Scoring(self._scorer(), scored)
+        shared = (scoring, alphas, bool(self.fit_intercept), options)
+        done = in_parallel(self, _fold_scores, [(data, fold, *shared) for fold in folds])
         mean = np.mean([d[0] for d in done], axis=0)
         self.alpha_ = float(alphas[int(mean.argmax())])
         self.best_score_ = float(mean.max())
@@ -296,34 +296,31 @@ def _scored(scorer: Any, predictions: Array, y: Array, each: bool, params: dict[
 
 
 def _fold_scores(
-    X: Any,
-    y: Array,
-    weights: Array | None,
-    train: Array,
-    test: Array,
+    data: Sample,
+    fold: Fold,
+    scoring: Scoring,
     alphas: Array,
     fit_intercept: bool,
-    scorer: Any,
-    scored: dict[str, Any],
     options: dict[str, Any],
 ) -> tuple[Array, list[Walked]]:
     """Scores on the test rows for each alpha, fitted to the training rows from large to small."""
-    own = rows(weights, train)
-    total = check.total_weight(own, len(train))
+    train = data.at(fold.train)
+    total = check.total_weight(train.weights, len(train.y))
     order = np.argsort(-alphas, kind="stable")
-    columns = y.reshape(y.shape[0], -1)[train]
-    first = Problem(X[train], columns[:, 0], fit_intercept=fit_intercept, sample_weight=own)
+    columns = train.y.reshape(len(train.y), -1)
+    first = Problem(
+        train.X, columns[:, 0], fit_intercept=fit_intercept, sample_weight=train.weights
+    )
     walks = []
     for k in range(columns.shape[1]):
         problem = first if k == 0 else first.replace(b=columns[:, k])
         walks.append(walk_along(problem, [(0.0, a / total) for a in alphas[order]], options))
-    params = for_rows(scored, test, X.shape[0])
     scores = np.empty(len(alphas))
     for at, index in enumerate(order):
         model = Ridge()
         x = np.stack([w.x[at] for w in walks])
         c = np.array([w.intercepts[at] for w in walks])
-        model.coef_, model.intercept_ = (x, c) if y.ndim == 2 else (x[0], float(c[0]))
-        model.n_features_in_ = X.shape[1]
-        scores[index] = scorer(model, X[test], y[test], **params)
+        model.coef_, model.intercept_ = (x, c) if data.y.ndim == 2 else (x[0], float(c[0]))
+        model.n_features_in_ = data.X.shape[1]
+        scores[index] = scoring.score(model, data, fold.test)
     return scores, walks
