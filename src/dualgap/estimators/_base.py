@@ -39,6 +39,10 @@ DEFAULT_PASSES = 10_000
 """Default of max_iter: generous, for a run that stops there is not certified."""
 
 
+FLAGS = ("fit_intercept", "warm_start", "early_stopping", "keep_run", "positive", "copy_X")
+"""Parameters that are True or False, wherever they are."""
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What one solve gave: the point, and how far it is from the optimum."""
@@ -96,23 +100,41 @@ class Certified(CallbackSupportMixin, Saved):
 
     least_iterations = 1
     """The smallest max_iter; scikit-learn allows 0 in some classes."""
+    precompute_names: tuple[str, ...] = ()
+    """What ``precompute`` may be besides a flag and a matrix."""
+
+    def _take(self, given: dict[str, Any]) -> None:
+        """Keep the parameters of a constructor as they are, which says ``self._take(locals())``."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse data are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     # ---- checks ----
 
     def _check_options(self) -> None:
-        """Parameters that all estimators have, where they have them."""
+        """Parameters that several estimators have, where they have them."""
+        given = vars(self)
         check.real(self, "tol", low=0.0)
         if self.max_iter is not None:
             check.integer(self, "max_iter", low=self.least_iterations)
-        check.flags(self, "fit_intercept", "warm_start", "early_stopping", "keep_run")
+        check.flags(self, *(name for name in FLAGS if name in given))
         check.verbosity(self)
-        if hasattr(self, "random_state"):
+        if "random_state" in given:
             check.seed(self)
-        if hasattr(self, "n_jobs"):
+        if "n_jobs" in given:
             check.jobs(self)
+        if "selection" in given:
+            check.choice(self, "selection", ("cyclic", "random"))
+            check.precomputed(self, *self.precompute_names)
         if not isinstance(self.solver, str | Algorithm):
             raise TypeError(f"solver must be a name or a dualgap algorithm, got {self.solver!r}.")
-        if hasattr(self, "validation_fraction"):
+        if "validation_fraction" in given:
             fraction = check.real(self, "validation_fraction", low=0.0, high=1.0, open_low=True)
             if fraction == 1.0:
                 raise check.refuse(self, "validation_fraction", "a float in the range (0.0, 1.0)")
@@ -131,9 +153,6 @@ class Certified(CallbackSupportMixin, Saved):
         """Rows to fit and rows to score, for an early stop."""
         fraction, seed = self.validation_fraction, self.random_state
         return hold_back(X, y, weights, fraction=fraction, seed=seed, stratify=stratify)
-
-    def _check_positive(self) -> None:
-        check.flags(self, "positive")
 
     def _penalty(self, l1: float, l2: float) -> dict[str, Any]:
         """What `Problem` is told of the regulariser."""

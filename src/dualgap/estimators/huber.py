@@ -14,7 +14,7 @@ from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import Tasks, with_callbacks
-from dualgap.estimators._data import FLOATS, validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind, algorithm_for
@@ -23,6 +23,7 @@ from dualgap.status import Status
 from dualgap.trace import Trace
 
 
+@documented
 class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     """Robust regression with a scale that is fitted too, certified.
 
@@ -38,26 +39,18 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     ----------
     epsilon : float, default=1.35
         >= 1; residuals beyond ``epsilon`` scales count as outliers.
-    max_iter : int, default=10000
-        Most passes over the data.
-    alpha : float, default=0.0001
-        Strength of the penalty, >= 0.
+    {max_iter alpha}
     warm_start : bool, default=False
         Go on from the last fit. With the same data and parameters the run is continued exactly;
         else it starts from the last points and scale.
-    fit_intercept : bool, default=True
-        Whether there is an intercept c; it is not penalised.
-    tol : float, default=1e-6
-        The fit ends when the certified gap is at most ``tol`` times the objective.
+    {fit_intercept tol}
     solver : str or dualgap algorithm, default="auto"
-        ``"auto"``, which is ``"newton"`` unless there are many solutions, or a batch algorithm of
-        `dualgap.solve`: the others do not gain from the points of a run before, of which the search
-        for the scale makes many.
-    verbose : int, default=0
-        Show a live line.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+        ``"auto"`` finds coefficients and scale at once by Newton's method where a Gram matrix of
+        the columns is small; else, and with a name, the two alternate, and every search for the
+        coefficients is a run of this algorithm: ``"newton"``, which is ``"auto"`` unless there are
+        many solutions, or a batch algorithm of `dualgap.solve`. The others do not gain from the
+        points of a run before.
+    {verbose keep_run}
 
     Attributes
     ----------
@@ -75,12 +68,12 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         The bound on the distance to the optimum.
     dual_coef_ : ndarray of shape (n_samples,)
         The dual point v of the Huber problem at ``scale_``, which proves the certificate.
+    {solver_}
     status_ : Status
         How the search ended; ``str(status_)`` is a sentence.
     trace_ : Trace
-        The joint objective and its bound after every inner solve.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The joint objective and its bound after every search for the coefficients.
+    {features}
     """
 
     early_stopping = False  # part of the checks that all estimators share
@@ -99,15 +92,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         verbose: int = 0,
         keep_run: bool = False,
     ) -> None:
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.solver = solver
-        self.verbose = verbose
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
@@ -115,12 +100,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X values sample_weight}
 
         Returns
         -------
@@ -129,8 +109,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self._check_options()
         epsilon = check.real(self, "epsilon", low=1.0)
         alpha = check.real(self, "alpha")
-        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, y_numeric=True)
-        weights = check.sample_weights(sample_weight, X.shape[0])
+        X, y, weights = self._data(X, y, sample_weight, y_numeric=True)
         tasks = tasks_of(self, X, y, weights)
         self._remember(X, y, weights)
         base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
@@ -222,9 +201,3 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             return tasks.check(lambda: {"coef_": x, "intercept_": intercept, "scale_": scale})
 
         return tell
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -11,10 +11,12 @@ from dualgap._types import Array
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES
 from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._squared_loss import SquaredLossRegressor
 from dualgap.linalg.ridge import RidgeSystem
 
 
+@documented
 class Ridge(SquaredLossRegressor):
     """Ridge regression, certified.
 
@@ -26,62 +28,15 @@ class Ridge(SquaredLossRegressor):
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
         Strength of the penalty, >= 0; one per target if it is an array.
-    fit_intercept : bool, default=True
-        Whether there is an intercept c; it is not penalised.
-    copy_X : bool, default=True
-        No effect: X is never written to.
-    max_iter : int, default=None
-        Most passes over the data; None is 10 000.
-    tol : float, default=1e-7
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`. scikit-learn's names ``"svd"``,
-        ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"saga"``, ``"lbfgs"`` are taken
-        for ``"auto"``; our SAGA is ``"dualgap-saga"``.
-    positive : bool, default=False
-        Whether coefficients must be >= 0. (The intercept need not.)
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
-    verbose : int, default=0
-        Show a live line.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the score on them no longer improves; the coefficients with
-        the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {fit_intercept copy_X max_iter tol solver positive random_state warm_start verbose}
+    {early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        w.
-    intercept_ : float or ndarray of shape (n_targets,)
-        c; 0.0 if ``fit_intercept=False``.
+    {coef_ intercept_}
     n_iter_ : ndarray of shape (n_targets,)
         Passes over the data, set-up apart.
-    certificate_ : Certificate
-        The bound on the distance to the optimum; with several targets that of the target with
-        the largest relative gap.
-    certificates_ : list of Certificate
-        One per target.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The dual point, which together with ``coef_`` proves the certificate.
-    solver_ : str
-        The algorithm that was run.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
 
     Examples
     --------
@@ -111,20 +66,7 @@ class Ridge(SquaredLossRegressor):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
@@ -132,20 +74,13 @@ class Ridge(SquaredLossRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X columns sample_weight}
 
         Returns
         -------
         self
         """
         self._check_options()
-        self._check_positive()
-        check.flags(self, "copy_X")
         return self._fit_checked(*self._targets_data(X, y, sample_weight))
 
     def _fit_checked(
@@ -179,6 +114,7 @@ class Ridge(SquaredLossRegressor):
         return [(0.0, float(alpha) / total) for alpha in alphas]
 
 
+@documented
 class ElasticNet(SquaredLossRegressor):
     """Elastic net, certified.
 
@@ -188,70 +124,23 @@ class ElasticNet(SquaredLossRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength of the penalty, >= 0.
+    {alpha}
     l1_ratio : float, default=0.5
         Share of the l1 penalty, in [0, 1].
-    fit_intercept : bool, default=True
-        Whether there is an intercept c; it is not penalised.
-    precompute : bool or array-like, default=False
-        No effect: the solver decides what to precompute.
-    max_iter : int, default=10000
-        Most passes over the data.
-    copy_X : bool, default=True
-        No effect: X is never written to.
-    tol : float, default=1e-8
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
-    positive : bool, default=False
-        Whether coefficients must be >= 0. (The intercept need not.)
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
-    selection : {"cyclic", "random"}, default="cyclic"
-        No effect: coordinates are not visited one by one.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`.
-    verbose : int, default=0
-        Show a live line.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the score on them no longer improves; the coefficients with
-        the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {fit_intercept precompute max_iter copy_X tol warm_start positive random_state selection}
+    {solver verbose early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        w.
-    sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
+    {coef_}
+    sparse_coef_ : sparse matrix
         ``coef_`` as a sparse matrix.
-    intercept_ : float or ndarray of shape (n_targets,)
-        c; 0.0 if ``fit_intercept=False``.
-    n_iter_ : int or list of int
-        Passes over the data, set-up apart; one per target.
+    {intercept_}
+    n_iter_ : int, or list of int for several targets
+        Passes over the data, set-up apart.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        The gap of the certificate.
-    certificate_ : Certificate
-        The bound on the distance to the optimum; with several targets that of the target with
-        the largest relative gap.
-    certificates_ : list of Certificate
-        One per target.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The dual point, which together with ``coef_`` proves the certificate.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The certified gap.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
 
     def __init__(
@@ -275,23 +164,7 @@ class ElasticNet(SquaredLossRegressor):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.solver = solver
-        self.verbose = verbose
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(
@@ -301,12 +174,7 @@ class ElasticNet(SquaredLossRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X columns sample_weight}
         check_input : bool, default=True
             No effect: input is always checked.
 
@@ -315,10 +183,6 @@ class ElasticNet(SquaredLossRegressor):
         self
         """
         self._check_options()
-        self._check_positive()
-        check.flags(self, "copy_X")
-        check.choice(self, "selection", ("cyclic", "random"))
-        check.precomputed(self)
         passes = self._fit_targets(*self._targets_data(X, y, sample_weight))
         gaps = [certificate.gap for certificate in self.certificates_]
         if len(passes) == 1:  # as scikit-learn has it
@@ -341,6 +205,7 @@ class ElasticNet(SquaredLossRegressor):
         return sp.csr_matrix(self.coef_)
 
 
+@documented
 class Lasso(ElasticNet):
     """Lasso, certified.
 
@@ -350,18 +215,17 @@ class Lasso(ElasticNet):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength of the penalty, >= 0.
-    fit_intercept, precompute, copy_X, max_iter, tol, warm_start, positive, random_state, \
-selection, solver, verbose, early_stopping, validation_fraction, n_iter_no_change, keep_run
-        As in `ElasticNet`.
+    {alpha fit_intercept precompute copy_X max_iter tol warm_start positive random_state}
+    {selection solver verbose early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    coef_, sparse_coef_, intercept_, n_iter_, dual_gap_, certificate_, certificates_, \
-dual_coef_, status_, trace_, n_features_in_, feature_names_in_
+    coef_, sparse_coef_, intercept_, n_iter_, dual_gap_
         As in `ElasticNet`.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
+
+    l1_ratio = 1.0
 
     def __init__(
         self,
@@ -383,22 +247,4 @@ dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        super().__init__(
-            alpha=alpha,
-            l1_ratio=1.0,
-            fit_intercept=fit_intercept,
-            precompute=precompute,
-            copy_X=copy_X,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            positive=positive,
-            random_state=random_state,
-            selection=selection,
-            solver=solver,
-            verbose=verbose,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            keep_run=keep_run,
-        )
+        self._take(locals())

@@ -13,7 +13,7 @@ from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import Certified
-from dualgap.estimators._data import FLOATS, validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._folds import (
     FITTED,
     Fold,
@@ -38,6 +38,7 @@ from dualgap.linalg.leave_one_out import LeaveOneOut
 from dualgap.linalg.ridge import RidgeSystem
 
 
+@documented
 class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
     """Ridge regression whose strength is chosen by cross-validation; the fit is certified.
 
@@ -49,8 +50,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
     ----------
     alphas : array-like of shape (n_alphas,), default=(0.1, 1.0, 10.0)
         Strengths to try; > 0 for ``cv=None``.
-    fit_intercept : bool, default=True
-        Whether there is an intercept; it is not penalised.
+    {fit_intercept}
     scoring : str, callable or None, default=None
         What to maximise; None is the negative mean squared error for ``cv=None``, and R^2 else.
     cv : int, cross-validation generator or iterable, default=None
@@ -61,21 +61,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         Whether to keep ``cv_results_``, for ``cv=None`` only.
     alpha_per_target : bool, default=False
         Whether each target has a strength of its own, for ``cv=None`` only.
-    tol : float, default=1e-7
-        A fit ends when the certified gap is at most ``tol`` times the objective.
-    max_iter : int, default=None
-        Most passes over the data for each fit; None is 10 000.
-    solver : str or dualgap algorithm, default="auto"
-        As in `Ridge`.
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers.
-    n_jobs : int, default=None
-        How many folds to work on at a time, as in joblib.
-    verbose : int, default=0
-        Show a live line for the last fit.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {tol max_iter solver random_state n_jobs verbose keep_run}
 
     Attributes
     ----------
@@ -89,8 +75,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         The certified relative gap of every fit, where ``cv`` is given.
     coef_, intercept_, n_iter_, certificate_, certificates_, dual_coef_, status_, trace_
         Of the last fit, as in `Ridge`.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {features}
     """
 
     early_stopping = False
@@ -114,34 +99,15 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         verbose: int = 0,
         keep_run: bool = False,
     ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.cv = cv
-        self.gcv_mode = gcv_mode
-        self.store_cv_results = store_cv_results
-        self.alpha_per_target = alpha_per_target
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.keep_run = keep_run
+        self._take(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> RidgeCV:
         """Choose the strength by cross-validation and fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
-        **params
-            For the scorer and the splitter, with scikit-learn's metadata routing.
+        {X columns sample_weight}
+        {routed}
 
         Returns
         -------
@@ -157,17 +123,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
                 if getattr(self, name):
                     raise ValueError(f"cv!=None and {name}=True are incompatible")
         alphas = strengths("alphas", self.alphas, zero=self.cv is not None)
-        X, y = validated(
-            self,
-            X,
-            y,
-            accept_sparse=["csr", "csc"],
-            dtype=FLOATS,
-            y_numeric=True,
-            multi_output=True,
-        )
+        X, y, weights = self._data(X, y, sample_weight, y_numeric=True, multi_output=True)
         y = np.asarray(y, dtype=np.float64)
-        weights = check.sample_weights(sample_weight, X.shape[0])
         routed = split_params(self, sample_weight, params)
         scored: dict[str, Any] = {} if routed is None else routed.scorer.score
         if routed is None and weights is not None:
@@ -265,12 +222,6 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
                 sample_weight=True
             )
         return router(self, splitter=check_cv(self.cv), scorer=scorer)
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class _Given(RegressorMixin, BaseEstimator):

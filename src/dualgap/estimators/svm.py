@@ -12,13 +12,14 @@ from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, Certified, dense_rows, tasks_of
 from dualgap.estimators._callbacks import with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
-from dualgap.estimators._data import FLOATS, validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._stopping import BestScore
 from dualgap.losses import SmoothedHinge, SquaredHinge
 from dualgap.trace import Snapshot
 
 
+@documented
 class LinearSVC(LinearClassifier, Certified):
     """Linear support vector classification, certified.
 
@@ -39,9 +40,7 @@ class LinearSVC(LinearClassifier, Certified):
         the hinge. The hinge itself is not smooth and is refused.
     dual : "auto" or bool, default="auto"
         No effect: primal and dual are solved together.
-    tol : float, default=1e-6
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
+    {tol}
     C : float, default=1.0
         Inverse strength of the penalty, > 0.
     multi_class : {"ovr"}, default="ovr"
@@ -53,32 +52,12 @@ class LinearSVC(LinearClassifier, Certified):
     class_weight : dict or "balanced", default=None
         Weights of the classes; with more than two they weigh the positive rows of each
         problem, as in scikit-learn.
-    verbose : int, default=0
-        Show a live line.
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
-    max_iter : int, default=10000
-        Most passes over the data, for each problem.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the accuracy on them no longer improves; the coefficients
-        with the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {verbose random_state max_iter solver warm_start early_stopping validation_fraction}
+    {n_iter_no_change keep_run}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    {classes_}
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         w.
     intercept_ : ndarray of shape (1,) or (n_classes,), or float
@@ -86,19 +65,7 @@ class LinearSVC(LinearClassifier, Certified):
         ``fit_intercept=False``.
     n_iter_ : int
         Passes over the data, set-up apart; the most that a class took.
-    certificate_ : Certificate
-        The bound on the distance to the optimum; with several classes that of the problem with
-        the largest relative gap.
-    certificates_ : list of Certificate
-        One per problem.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The dual points, which together with ``coef_`` prove the certificates.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
 
     least_iterations = 0
@@ -125,24 +92,7 @@ class LinearSVC(LinearClassifier, Certified):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.solver = solver
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -150,12 +100,7 @@ class LinearSVC(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X labels sample_weight}
 
         Returns
         -------
@@ -174,9 +119,8 @@ class LinearSVC(LinearClassifier, Certified):
                 "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."
             )
         check.choice(self, "multi_class", ("ovr",))
-        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y, weights = self._data(X, y, sample_weight)
         labels = encode(y)
-        weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes
         tasks = tasks_of(self, X, y, weights)
         at_least_two(labels, weights)
@@ -255,12 +199,6 @@ class LinearSVC(LinearClassifier, Certified):
             return point
         point[-1] /= self.intercept_scaling
         return np.append(point, 0.0)
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _accuracy(held: tuple[Any, Any, Array | None], k: int, scaling: float) -> Any:
