@@ -138,49 +138,37 @@ def ridge_proofs(
     left, a : array of shape (d, K) or (n, K), optional
         What `linalg.ridge` knows besides x, of which the gradient follows; for no other y.
     """
-    q, (n, d) = problem.q, problem.base.shape
     with np.errstate(all="ignore"):
-        r = problem.base.matvec(x)
-        if problem.fit_intercept:
-            r += c
-        r -= b
-        e = gam(2.0 * n + d + 64.0)
-        wide = ABOVE * (1.0 + e)  # a length is at most this times its float, and LOST
-        squares, point = _mean_squares(problem, r), _lengths_sq(x)
-        of_r, of_x = wide * np.sqrt(squares) + LOST, wide * np.sqrt(point) + LOST
-        of_A = wide * math.sqrt(float(problem.base.column_norms_sq(q).sum())) + LOST
-        of_z = of_A * of_x + np.abs(c)
-        of_b = 2.0 * (of_r + of_z)  # |b| <= |r| + |z|, with room for what r is off
-        r_off = e * (of_z + of_b) + LOST
+        sizes, r = _sizes(problem, b, x, c)
         off: Any = 0.0
-        of_y = of_r
+        of_y = sizes.r
         if y is not None:
             off = _mean_squares(problem, r - y)
-            of_y = wide * np.sqrt(_mean_squares(problem, y)) + LOST
-        else:
-            y = r
-        rho = np.abs(q @ y) + e * of_y + LOST if problem.fit_intercept else np.zeros(l2.size)
-        far = wide * np.sqrt(off) + LOST + r_off + rho
+            of_y = sizes.wide * np.sqrt(_mean_squares(problem, y)) + LOST
+        y = r if y is None else y
+        rho = np.zeros(l2.size)
+        if problem.fit_intercept:
+            rho = np.abs(problem.q @ y) + sizes.e * of_y + LOST
+        far = sizes.wide * np.sqrt(off) + LOST + sizes.r_off + rho
+        e, of_A = sizes.e, sizes.A
         if left is not None:
             slope = _lengths_sq(left)
-            blur = 16.0 * e * (of_A * (of_A * of_x + of_b) + l2 * of_x)
+            blur = 16.0 * e * (of_A * (of_A * sizes.x + sizes.b) + l2 * sizes.x)
         elif a is not None:
-            slope = of_A * of_A * _lengths_sq(l2 * a + np.sqrt(q)[:, None] * r)
-            blur = of_A * (16.0 * e * (l2 * np.sqrt(_lengths_sq(a)) + of_r) + r_off)
+            slope = of_A * of_A * _lengths_sq(l2 * a + np.sqrt(problem.q)[:, None] * r)
+            of_a = np.sqrt(_lengths_sq(a))
+            blur = of_A * (16.0 * e * (l2 * of_a + sizes.r) + sizes.r_off)
         else:
             slope = _lengths_sq(_adjoint(problem, y) + l2 * x)
-            blur = e * (of_A * of_y + l2 * of_x) + of_A * rho
-        steep = wide * np.sqrt(slope) + blur + LOST
+            blur = e * (of_A * of_y + l2 * sizes.x) + of_A * rho
+        steep = sizes.wide * np.sqrt(slope) + blur + LOST
         gap = ABOVE * (0.5 * far * far + 0.5 * steep * steep / l2)
-        sure = BELOW * (1.0 - 2.0 * e)  # and at least this times its float, less LOST
-        least_r = np.maximum(sure * np.sqrt(squares) - ABOVE * (r_off + LOST), 0.0)
-        least_x = np.maximum(sure * np.sqrt(point) - LOST, 0.0)
-        low = BELOW * 0.5 * (least_r * least_r + l2 * least_x * least_x)
-        largest = np.maximum(np.maximum(of_b, of_y), np.maximum(of_x, of_A))
-        said = (low > FITS * of_b * of_b) & (largest <= LARGEST) & (l2 >= LEAST_SHARE)
+        low = sizes.primal_low(l2)
+        largest = np.maximum(np.maximum(sizes.b, of_y), np.maximum(sizes.x, of_A))
+        said = (low > FITS * sizes.b**2) & (largest <= LARGEST) & (l2 >= LEAST_SHARE)
         said &= arithmetic_is_ieee() & (gap >= 0.0)
         return RidgeProofs(
-            primal=0.5 * (squares + l2 * point),
+            primal=0.5 * (sizes.squares + l2 * sizes.point),
             primal_low=low,
             gap=gap,
             bare=0.5 * (off + slope / l2),
@@ -189,6 +177,56 @@ def ridge_proofs(
             y=y,
             kind="gap_scaled_dual" if problem.fit_intercept else "gap",
         )
+
+
+class _Sizes(NamedTuple):
+    """Lengths from above, where nothing else is said; arrays of shape (K,), but for e and A."""
+
+    e: float
+    """gam(k)."""
+    A: float
+    """|A|_F."""
+    r: Array
+    x: Array
+    b: Array
+    r_off: Array
+    """What r is off."""
+    squares: Array
+    """|r|^2 in floats,"""
+    point: Array
+    """and |x|^2."""
+
+    @property
+    def wide(self) -> float:
+        """A length is at most so many times its float, and LOST."""
+        return _wide(self.e)
+
+    def primal_low(self, l2: Array) -> Array:
+        """At most P(x)."""
+        sure = BELOW * (1.0 - 2.0 * self.e)
+        least_r = np.maximum(sure * np.sqrt(self.squares) - ABOVE * (self.r_off + LOST), 0.0)
+        least_x = np.maximum(sure * np.sqrt(self.point) - LOST, 0.0)
+        return np.asarray(BELOW * 0.5 * (least_r**2 + l2 * least_x**2))
+
+
+def _wide(e: float) -> float:
+    return ABOVE * (1.0 + e)
+
+
+def _sizes(problem: Problem, b: Array, x: Array, c: Array) -> tuple[_Sizes, Array]:
+    """And the residuals r in floats."""
+    base, (n, d) = problem.base, problem.base.shape
+    r = base.matvec(x)
+    if problem.fit_intercept:
+        r += c
+    r -= b
+    e = gam(2.0 * n + d + 64.0)
+    squares, point = _mean_squares(problem, r), _lengths_sq(x)
+    of_r, of_x = (_wide(e) * np.sqrt(square) + LOST for square in (squares, point))
+    of_A = _wide(e) * math.sqrt(float(base.column_norms_sq(problem.q).sum())) + LOST
+    of_z = of_A * of_x + np.abs(c)
+    of_b = 2.0 * (of_r + of_z)  # |b| <= |r| + |z|, with room for what r is off
+    return _Sizes(e, of_A, of_r, of_x, of_b, e * (of_z + of_b) + LOST, squares, point), r
 
 
 def _lengths_sq(v: Array) -> Array:

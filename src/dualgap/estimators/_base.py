@@ -100,7 +100,7 @@ class Certified(CallbackSupportMixin, Saved):
 
     least_iterations = 1
     """The smallest max_iter; scikit-learn allows 0 in some classes."""
-    precompute_names: tuple[str, ...] = ()
+    _precompute_names: tuple[str, ...] = ()
     """What ``precompute`` may be besides a flag and a matrix."""
 
     def _take(self, given: dict[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Certified(CallbackSupportMixin, Saved):
             check.jobs(self)
         if "selection" in given:
             check.choice(self, "selection", ("cyclic", "random"))
-            check.precomputed(self, *self.precompute_names)
+            check.precomputed(self, *self._precompute_names)
         if not isinstance(self.solver, str | Algorithm):
             raise TypeError(f"solver must be a name or a dualgap algorithm, got {self.solver!r}.")
         if "validation_fraction" in given:

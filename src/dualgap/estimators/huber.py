@@ -120,16 +120,15 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             algorithm = "newton" if alpha > 0.0 or base.n > base.d else "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
         place = self._last_place(base, identity)
+        may_jump = place is None and algorithm == "newton"
+        may_jump = may_jump and not (tasks.watched or self.verbose)
         search = JointSearch(
             base,
             epsilon,
             alpha,
             total,
             tol=max(float(self.tol), float(np.finfo(float).tiny)),
-            options={
-                "algorithm": algorithm,
-                "verbose": bool(self.verbose),
-            },
+            options={"algorithm": algorithm, "verbose": bool(self.verbose)},
             tell=self._tell(tasks),
             place=place,
             may_jump=place is None
@@ -139,7 +138,13 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         status = search.run(DEFAULT_PASSES if self.max_iter is None else self.max_iter)
         if self.warm_start:
             self._memory[0] = (identity, search.settled())
-        best = search.best_as(X.dtype)
+        self._take_over(search, status, X.dtype)
+        tasks.end()
+        return self
+
+    def _take_over(self, search: JointSearch, status: Status, dtype: Any) -> None:
+        """What the search has found, proved."""
+        base, best = search.base, search.best_as(dtype)
         certificate = best.proved()
         if status is Status.CONVERGED and not certificate.relative_gap <= search.tol:
             status = Status.ROUNDING if certificate.certified else Status.STATIONARY
@@ -155,16 +160,15 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             passes=max(1, math.ceil(search.spent)),
             algorithm=search.algorithm,
         )
-        self.coef_ = np.array(x, dtype=X.dtype)
+        self.coef_ = np.array(x, dtype=dtype)
         self.intercept_ = float(intercept)
         self.scale_ = best.scale
-        self.outliers_ = np.abs(base.predict(best.x) - base.b) > best.scale * epsilon
+        far = np.abs(base.predict(best.x) - base.b)
+        self.outliers_ = far > best.scale * search.epsilon
         self.dual_coef_ = solution.y
         self.n_iter_ = solution.passes
         self._keep([solution])
         del self.certificates_
-        tasks.end()
-        return self
 
     def _last_place(self, base: Problem, identity: tuple[Any, ...]) -> Place | None:
         """Where the last fit ended, as far as it fits these data."""

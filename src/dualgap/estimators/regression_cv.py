@@ -71,7 +71,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
 
     early_stopping = False
     warm_start = False
-    precompute_names = ("auto",)
+    _precompute_names = ("auto",)
 
     def __init__(
         self,

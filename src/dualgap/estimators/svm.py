@@ -10,7 +10,7 @@ from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, Certified, dense_rows, tasks_of
-from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._callbacks import Tasks, with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
 from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
@@ -108,9 +108,8 @@ class LinearSVC(LinearClassifier, Certified):
         """
         self._check_options()
         check.choice(self, "penalty", ("l1", "l2"))
-        C = check.real(self, "C", open_low=True)
+        check.real(self, "C", open_low=True)
         scaling = check.real(self, "intercept_scaling", open_low=True)
-        loss = self._loss()
         if not (isinstance(self.dual, str) and self.dual == "auto"):
             check.flags(self, "dual")
         if isinstance(self.multi_class, str) and self.multi_class == "crammer_singer":
@@ -119,6 +118,7 @@ class LinearSVC(LinearClassifier, Certified):
                 "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."
             )
         check.choice(self, "multi_class", ("ovr",))
+        loss = self._loss()
         X, y, weights = self._data(X, y, sample_weight)
         labels = encode(y)
         self.classes_ = labels.classes
@@ -130,48 +130,61 @@ class LinearSVC(LinearClassifier, Certified):
             (X, codes, weights), held = self._hold_back(X, codes, weights, stratify=codes)
         self._remember(X, codes, weights)
         rows = with_constant(X, scaling) if self.fit_intercept else X
-        K = labels.classes.size
-        first: Problem | None = None
-        solutions = []
-        for k in [1] if K == 2 else range(K):
-            positive = codes == k
-            b = np.where(positive, 1.0, -1.0)
-            own = weights
-            if by_class is not None:  # liblinear weighs the rest only if it is a class
-                rest = by_class[1 - k] if K == 2 else 1.0
-                factor = np.where(positive, by_class[k], rest)
-                own = factor if weights is None else weights * factor
-            if first is None or by_class is not None:
-                strength = 1.0 / (C * check.total_weight(own, X.shape[0]))
-                if isinstance(loss, SquaredHinge):  # liblinear's has no 1/2
-                    strength /= 2.0
-                l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
-                problem = Problem(rows, b, loss=loss, l1=l1, l2=l2, sample_weight=own)
-                first = problem
-            else:
-                problem = first.replace(b=b)
+        two, solutions = labels.classes.size == 2, []
+        problem: Problem | None = None
+        for k in [1] if two else range(labels.classes.size):
+            problem = self._against_the_rest(rows, codes, k, weights, by_class, loss, problem)
             stop = None
             if held is not None:
                 stop = BestScore(_accuracy(held, k, scaling), self.n_iter_no_change)
-
-            def watch(snapshot: Snapshot) -> bool:
-                def attributes() -> dict[str, Any]:
-                    coef, intercept = self._rows([np.array(snapshot.x)], np.float64)
-                    return {"coef_": coef, "intercept_": intercept}
-
-                return tasks.check(attributes)
-
-            watcher = watch if tasks.watched and K == 2 else None
+            watcher = self._watch(tasks) if tasks.watched and two else None
             solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
         solutions = [solution.rounded(X.dtype) for solution in solutions]
         self.coef_, self.intercept_ = self._rows([s.x for s in solutions], X.dtype)
         if not self.fit_intercept:
             self.intercept_ = 0.0  # as scikit-learn has it
-        self.dual_coef_ = solutions[0].y if K == 2 else np.stack([s.y for s in solutions], axis=1)
+        self.dual_coef_ = solutions[0].y if two else np.stack([s.y for s in solutions], axis=1)
         self.n_iter_ = max(s.passes for s in solutions)
         self._keep(solutions)
         tasks.end()
         return self
+
+    def _against_the_rest(
+        self,
+        rows: Any,
+        codes: Any,
+        k: int,
+        weights: Array | None,
+        by_class: Array | None,
+        loss: SquaredHinge | SmoothedHinge,
+        other: Problem | None,
+    ) -> Problem:
+        """The problem of class k; ``other`` is that of another class, if there is one."""
+        positive = codes == k
+        b = np.where(positive, 1.0, -1.0)
+        if by_class is None and other is not None:
+            return other.replace(b=b)
+        if by_class is not None:  # liblinear weighs the rest only if it is a class
+            rest = by_class[1 - k] if self.classes_.size == 2 else 1.0
+            factor = np.where(positive, by_class[k], rest)
+            weights = factor if weights is None else weights * factor
+        strength = 1.0 / (float(self.C) * check.total_weight(weights, rows.shape[0]))
+        if isinstance(loss, SquaredHinge):  # liblinear's has no 1/2
+            strength /= 2.0
+        l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
+        return Problem(rows, b, loss=loss, l1=l1, l2=l2, sample_weight=weights)
+
+    def _watch(self, tasks: Tasks) -> Any:
+        """What tells scikit-learn's callbacks of each check."""
+
+        def watch(snapshot: Snapshot) -> bool:
+            def attributes() -> dict[str, Any]:
+                coef, intercept = self._rows([np.array(snapshot.x)], np.float64)
+                return {"coef_": coef, "intercept_": intercept}
+
+            return tasks.check(attributes)
+
+        return watch
 
     def _loss(self) -> SquaredHinge | SmoothedHinge:
         if isinstance(self.loss, SquaredHinge | SmoothedHinge):
