@@ -243,8 +243,6 @@ def _adjoint(problem: Problem, y: Array) -> Array:
 
 def _mean_squares(problem: Problem, of_rows: Array) -> Array:
     """sum_i q_i v_i^2 of each column, in floats."""
-    if problem.uniform:
-        return np.asarray(np.einsum("ik,ik->k", of_rows, of_rows) * problem.q[0])
     return np.asarray(problem.q @ (of_rows * of_rows))
 
 

@@ -22,7 +22,9 @@ class Ridge(SquaredLossRegressor):
 
     Minimises ``sum_i w_i (y_i - x_i'w - c)^2 + alpha |w|^2``, as scikit-learn's `Ridge` does.
     ``certificate_`` bounds the distance to the optimum of this objective divided by 2W, where
-    W is the sum of the sample weights.
+    W is the sum of the sample weights. Where a Gram matrix is small, all targets are solved for
+    with one factorisation and proved together; what `dualgap.certify` proves of one of them alone
+    may be a little sharper.
 
     Parameters
     ----------
