@@ -67,7 +67,7 @@ PARAMETERS = {
 ENTRIES = {
     "X": (
         "X : {array-like, sparse matrix} of shape (n_samples, n_features)",
-        "The data, a row for each sample.",
+        "A row for each sample.",
     ),
     "values": ("y : array-like of shape (n_samples,)", "The targets."),
     "columns": (

@@ -213,8 +213,7 @@ class LogisticRegression(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------
@@ -231,8 +230,7 @@ class LogisticRegression(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------
