@@ -64,71 +64,77 @@ class LeaveOneOut:
         residuals, kept = self._by_columns(l2) if self.system.by_columns else self._by_rows(l2)
         return np.asarray((residuals / kept[:, None]).reshape(self.shape))
 
-    @cached_property
-    def _eigen(self) -> tuple[Array, Array]:
-        values, vectors = scipy.linalg.eigh(self.system.matrix, check_finite=False)
+    def _eigen(self, matrix: Array) -> tuple[Array, Array]:
+        values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
         return np.maximum(values, 0.0), vectors
 
     # ---- by columns ----
 
     @cached_property
-    def _rows(self) -> tuple[Array, Array, Array]:
-        """B in the basis of the eigenvectors, its squares times q, and B'Q targets there."""
-        vectors, system = self._eigen[1], self.system
+    def _rows(self) -> tuple[Array, Array, Array, Array]:
+        """The eigenvalues; B in the basis of their vectors, its squares times q, B'Q targets."""
+        system = self.system
+        values, vectors = self._eigen(system.matrix)
         rows = np.asarray(system.A @ vectors) - system.means @ vectors
         weighted = system.q[:, None] * rows
-        return rows, rows * weighted, weighted.T @ self.targets
+        return values, rows, rows * weighted, weighted.T @ self.targets
 
     def _by_columns(self, l2: float) -> tuple[Array, Array]:
         """The residuals of the fit to all, and 1 - H_ii."""
-        rows, squares, slopes = self._rows
-        factor = 1.0 / (self._eigen[0] + l2)
+        values, rows, squares, slopes = self._rows
+        factor = 1.0 / (values + l2)
         residuals = self.targets - rows @ (factor[:, None] * slopes)
         return residuals, 1.0 - squares @ factor - self.constant
 
     # ---- by rows ----
 
     def _by_rows(self, l2: float) -> tuple[Array, Array]:
-        """The same; rows without weight have a prediction that does without them anyway."""
-        root = self.system.root
+        """The same. R r = l2 a says nothing of rows without weight, which are predicted."""
+        system = self.system
         some = self._by_inverse(l2) if self.by_factor else None
-        residuals, kept = self._by_vectors(l2) if some is None else some
-        counts = root > 0
-        residuals = residuals / np.where(counts, root, 1.0)[:, None]
-        return np.where(counts[:, None], residuals, self.targets), np.where(counts, kept, 1.0)
+        scaled, kept = self._by_vectors(l2) if some is None else some
+        idle = system.root == 0.0
+        residuals = scaled / np.where(idle, 1.0, system.root)[:, None]
+        if idle.any():
+            x = system.coefficients(scaled / l2)
+            fitted = np.asarray(system.A @ x)[idle] - system.means @ x
+            residuals[idle], kept[idle] = self.targets[idle] - fitted, 1.0
+        return residuals, kept
+
+    def _shifted(self, size: float) -> Array:
+        """M + size rr' where there is an intercept.
+
+        r is an eigenvector of M to 0, as any row without weight has one. So it gets a value of its
+        own, for the intercept takes it up: it is left out, because what rounding makes of its 0 is
+        not small next to small strengths.
+        """
+        M, root = self.system.matrix, self.system.root
+        return M + np.multiply.outer(size * root, root) if self.system.fit_intercept else M.copy()
 
     @cached_property
-    def _outer_vectors(self) -> tuple[Array, Array]:
-        """The eigenvectors of M, but for r.
-
-        It is an eigenvector to 0 which the intercept takes up: it is left out, for what rounding
-        makes of its 0 is not small next to small strengths.
-        """
-        values, vectors = self._eigen
-        if self.system.fit_intercept:
-            at = int(np.argmax(np.abs(self.system.root @ vectors)))
-            values, vectors = np.delete(values, at), np.delete(vectors, at, axis=1)
-        return values, vectors
+    def _vectors(self) -> tuple[Array, Array]:
+        """The eigenvalues and eigenvectors of M, but for r, whose value is made the largest."""
+        values, vectors = self._eigen(self._shifted(2.0 * float(self.system.matrix.trace())))
+        return (values[:-1], vectors[:, :-1]) if self.system.fit_intercept else (values, vectors)
 
     def _by_vectors(self, l2: float) -> tuple[Array, Array]:
-        values, vectors = self._outer_vectors
+        values, vectors = self._vectors
         left = l2 / (values + l2)
         scaled = self.system.root[:, None] * self.targets
         return vectors @ (left[:, None] * (vectors.T @ scaled)), (vectors * vectors) @ left
 
     def _by_inverse(self, l2: float) -> tuple[Array, Array] | None:
         """By M + s rr' in place of M: the share of rr' in its inverse is known, and taken out."""
-        M, root = self.system.matrix, self.system.root
-        size = max(float(M.trace()) / len(M), l2) if self.system.fit_intercept else 0.0
-        shifted = np.multiply.outer(size * root, root)
-        shifted += M
-        shifted[np.diag_indices_from(M)] += l2
+        root = self.system.root
+        size = max(float(self.system.matrix.trace()) / len(root), l2)
+        shifted = self._shifted(size)
+        shifted[np.diag_indices_from(shifted)] += l2
         factor = lower_factor(shifted, overwrite=True)
         if factor is None:
             return None
         inverse = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=True)[0]
         scaled = root[:, None] * self.targets
         kept = inverse.diagonal().copy()
-        if size:
+        if self.system.fit_intercept:
             kept -= root * root / (size + l2)
         return l2 * scipy.linalg.blas.dsymm(1.0, inverse, scaled, lower=1), l2 * kept

@@ -114,11 +114,15 @@ class RidgeSystem:
             left += l2 * found
             left -= right
             return Solution(found, middle - self.means @ found, left, None)
-        moved = self.root[:, None] * found
+        x = self.coefficients(found)
+        return Solution(x, middle - self.means @ x, None, found)
+
+    def coefficients(self, a: Array) -> Array:
+        """By rows: x = (A - 1m')' R a."""
+        moved = self.root[:, None] * a
         if self.fit_intercept:  # A'(v - q sum v) is (A - 1m')'v
             moved -= np.multiply.outer(self.q, moved.sum(axis=0))
-        x = self.A.T @ moved
-        return Solution(x, middle - self.means @ x, None, found)
+        return np.asarray(self.A.T @ moved)
 
     def _right(self, targets: Array, middle: Array) -> Array:
         """The right sides of the equations; ``middle`` holds the means of the targets."""
