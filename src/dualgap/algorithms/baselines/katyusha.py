@@ -43,7 +43,7 @@ from dualgap.algorithms.primal_dual.marshalling import (
     sparse_lines,
     steps_of,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
@@ -101,7 +101,7 @@ class Katyusha(Snapshots):
         notes = [NO_STRONG_CONVEXITY] if own.steps.accelerating else []
         return Start(replace(s, own=own), notes)
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """Lines 2 and 3 over the stream."""
         from dualgap.kernels import katyusha, values
         from dualgap.kernels.epoch import run_epoch

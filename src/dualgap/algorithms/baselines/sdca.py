@@ -35,7 +35,7 @@ from dualgap.algorithms.primal_dual.randomised import (
     passes_and_check,
     randomised_start,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
@@ -150,7 +150,7 @@ class SDCA(Randomised):
         refresh = REFRESH - int(s.passes) % REFRESH  # which is part of a check
         return Plan(s.passes + min(passes, refresh), s.passes, gap)
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """Line 2 for each row of the stream."""
         from dualgap.kernels.epoch import run_epoch
         from dualgap.kernels.sdca import ENOUGH

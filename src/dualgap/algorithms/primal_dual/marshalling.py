@@ -13,7 +13,7 @@ from dualgap.problem import Problem
 from dualgap.state import State
 
 if TYPE_CHECKING:
-    from dualgap.algorithms.primal_dual.sampling import Rows, Sampler
+    from dualgap.algorithms.primal_dual.sampling import Sampler, Stream
     from dualgap.kernels import points, sdca, values
     from dualgap.regularizers.elastic_net import ElasticNet
 
@@ -31,7 +31,7 @@ class Visited(NamedTuple):
     v: Array
 
 
-def visited(problem: Problem, s: State, sampler: Sampler, stream: Rows, rule: int) -> Visited:
+def visited(problem: Problem, s: State, sampler: Sampler, stream: Stream, rule: int) -> Visited:
     """One step for each row of the stream; ``rule`` is one of `kernels.values`."""
     from dualgap.kernels import values
     from dualgap.kernels.epoch import run_epoch

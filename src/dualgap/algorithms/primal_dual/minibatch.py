@@ -20,7 +20,7 @@ from dualgap.algorithms.primal_dual.marshalling import (
     rows_of,
     steps_of,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dualgap.algorithms.primal_dual.spdc import SPDC
 
 
-def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
+def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Stream) -> State:
     """The points after the stream, block by block."""
     from dualgap.kernels import values
     from dualgap.kernels.minibatch import minibatch

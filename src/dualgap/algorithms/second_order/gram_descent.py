@@ -15,11 +15,11 @@ import numpy as np
 
 from dualgap._arrays import within
 from dualgap._types import Array, Mask
-from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order import tuning
 from dualgap.designs.columns import PIECE, Bounds
 from dualgap.limits import current
 from dualgap.linalg.cholesky import solved_once
+from dualgap.linalg.rounding import EPS
 
 
 def descend(
