@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 import dualgap
 from dualgap import Problem, Status
 from dualgap.algorithms import SAGA, SVRG, Katyusha
-from dualgap.kernels.katyusha import FEW, catch_up, tables
-from dualgap.kernels.values import Mix
+from dualgap.kernels.katyusha import FEW, Mix, catch_up, tables
 from dualgap.losses import LOSSES, Huber, SmoothedHinge, StrongLogistic
 
 CLOSE = 1e-12
@@ -319,8 +318,8 @@ def test_katyusha_catches_up_as_if_step_by_step(
 ):
     keep = 1 / (1 + alpha * l2) if weighted else 1.0
     maps = tables(np.full(copies, l2), m, alpha, t1, 0.5, keep)[-1]
-    line = np.array([zeta, eta, total, x, u, 0.0, l1, 0.0])
-    catch_up(line, m, maps, l2, Mix(alpha, t1, 0.5, keep))
+    line = np.array([zeta, eta, total, 0.0, x, u, 0.0])
+    catch_up(line, m, maps, l1, l2, Mix(alpha, t1, 0.5, keep))
     got = line[:3]
     want = one_by_one(zeta, eta, total, x, u, m, l1, l2, alpha, t1, 0.5, keep)
     # What the terms could sum to if they did not cancel: rounding is relative to that.

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 
 from dualgap import Problem
 from dualgap.algorithms import DFSPDC, SPDC
-from dualgap.algorithms.primal_dual.marshalling import dual_of, power_tables, prox_with
-from dualgap.kernels import scalar, values
-from dualgap.kernels.spdc import spdc
+from dualgap.algorithms.primal_dual.marshalling import dual_of, power_tables, prox_with, steps_of
+from dualgap.kernels import points, scalar, values
+from dualgap.kernels.epoch import run_epoch
 from dualgap.losses import LOSSES, Huber, SmoothedHinge, StrongLogistic
 from dualgap.regularizers import lazy
 
@@ -337,19 +337,19 @@ def run_kernel(A, b, stream, loss, *, l1, l2, tau, sigma, theta, x, dual_free, q
     y = loss.grad(v, b)
     old, u, x = x.copy(), A.T @ (q * y), x.copy()
     dense = not sp.issparse(A)
+    prox = prox_with(tau, np.append(l1, 0.0), np.append(l2, 0.0), stream.size, dense=dense)
     rest = (
-        values.Targets(b, offset, q, ratio), values.Loss(loss.code, loss.parameter),
-        prox_with(tau, np.append(l1, 0.0), np.append(l2, 0.0), stream.size, dense=dense),
-        values.Steps(sigma, theta, values.FREE if dual_free else values.PROX),
+        values.Targets(b, offset, q, ratio), values.ScalarLoss(loss.code, loss.parameter),
+        steps_of(sigma, theta, values.FREE if dual_free else values.PROX),
     )  # fmt: skip
     dual = dual_of(y, v)
     if dense:
-        spdc(values.Dense(A, 0.0), stream, *rest, values.Vectors(x, old, u), dual)
+        run_epoch(values.Dense(A, 0.0), stream, *rest, points.Vectors(x, old, u, prox), dual)
         return x, old, u, dual.y
     state = np.column_stack([x, old, u, np.zeros(d)])
     state = np.vstack([state, np.zeros(4)])
-    rows = values.Sparse(A.data, A.indices, A.indptr, 0.0)
-    spdc(rows, stream, *rest, values.Lines(state), dual)
+    rows = values.Sparse(A.data, A.indices, A.indptr, d, 0.0)
+    run_epoch(rows, stream, *rest, points.Lines(state, prox), dual)
     assert (state[:, 3] == 0).all() and (state[-1] == 0).all()
     return state[:-1, 0], state[:-1, 1], state[:-1, 2], dual.y
 
@@ -458,7 +458,7 @@ def test_scalar_advance_is_that_of_the_regulariser(l1, l2, tables):
     """With C_{k-1} and H_{k-1} from a table, or with c = -1 for none."""
     rng = np.random.default_rng(12)
     for tau in (1e-3, 0.1, 5.0):
-        C, H = power_tables(tau, np.array([l2]), 300)
+        C, H = power_tables(tau, l2, 300)
         x = rng.standard_normal(200) * (rng.random(200) < 0.8)
         u = rng.standard_normal(200) * 10.0 ** rng.uniform(-3, 1, 200)
         for xi, ui, k in zip(x, u, rng.integers(1, 300, 200).tolist(), strict=True):

@@ -7,7 +7,7 @@ import pytest
 
 from dualgap import Problem
 from dualgap.algorithms import SAGA, SVRG
-from dualgap.kernels.multinomial import multinomial
+from dualgap.kernels.epoch import run_epoch
 
 from .data import FORMATS, PENALTIES, case
 
@@ -137,7 +137,7 @@ def test_plain_Python_of_the_kernels(name, penalty):
         s = algorithm.start(problem, None, None).state
         results.append(algorithm.step(problem, s).x)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dualgap.kernels.multinomial.multinomial", multinomial.py_func)
+            patch.setattr("dualgap.kernels.epoch.run_epoch", run_epoch.py_func)
             results.append(algorithm.step(problem, s).x)
     for other in results[1:]:
         assert np.abs(other - results[0]).max() <= 1e-13
@@ -149,10 +149,10 @@ def test_read_only_data_are_taken(name, form):
     """As they come: nothing is written to them, and no kernel is compiled again for them."""
     one = case("l2", weights=True, offset=True)
     first = one.problem(form).solve(algorithm=name, max_passes=30)
-    compiled = len(multinomial.signatures)
+    compiled = len(run_epoch.signatures)
     one.b, one.offset = one.b.astype(float), one.offset.copy()
     for array in (one.b, one.offset):
         array.flags.writeable = False
     again = Problem(FORMATS[form](one.A), one.b, **one.arguments)
     assert np.array_equal(again.solve(algorithm=name, max_passes=30).x, first.x)
-    assert len(multinomial.signatures) == compiled
+    assert len(run_epoch.signatures) == compiled

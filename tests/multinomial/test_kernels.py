@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from dualgap.algorithms import DFSPDC
-from dualgap.algorithms.primal_dual.marshalling import dual_of, prox_with, rows_of
+from dualgap.algorithms.primal_dual.marshalling import dual_of, prox_with, rows_of, steps_of
 from dualgap.algorithms.primal_dual.state import update
-from dualgap.kernels import values
-from dualgap.kernels.multinomial import multinomial
+from dualgap.kernels import points, values
+from dualgap.kernels.epoch import run_epoch
 
 from .data import PENALTIES, case
 
@@ -69,7 +69,7 @@ def test_plain_Python_of_the_kernels(penalty):
         s = algorithm.start(problem, None, None).state
         results.append(algorithm.step(problem, s).x)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dualgap.kernels.multinomial.multinomial", multinomial.py_func)
+            patch.setattr("dualgap.kernels.epoch.run_epoch", run_epoch.py_func)
             results.append(algorithm.step(problem, s).x)
     for other in results[1:]:
         assert np.abs(other - results[0]).max() <= 1e-13
@@ -78,13 +78,13 @@ def test_plain_Python_of_the_kernels(penalty):
 def test_no_step_at_all():
     problem = case("l2").problem("csr")
     s = DFSPDC().start(problem, None, None).state
-    lines = np.zeros((5, 3, 3))
-    lines[:4, 0] = 1.0
+    lines = np.zeros((5, 10))
+    lines[:4, :3] = 1.0
     q, empty = problem.q, np.zeros(0, dtype=np.int64)
-    multinomial(
-        rows_of(problem), empty, values.Targets(problem.b, np.zeros((0, 3)), q, q),
-        prox_with(0.1, np.zeros(5), np.arange(5.0), 0, dense=False),
-        values.Steps(1.0, 1.0, values.FREE),
-        values.ClassLines(lines, np.zeros(5, dtype=np.int64)), dual_of(s.y, s.own.v),
+    prox = prox_with(0.1, np.zeros(5), np.arange(5.0), 0, dense=False)
+    run_epoch(
+        rows_of(problem), empty, values.Targets(problem.b, np.zeros((1, 3)), q, q),
+        values.Softmax(3), steps_of(1.0, 1.0, values.FREE),
+        points.ClassLines(lines, prox, np.zeros(3)), dual_of(s.y, s.own.v),
     )  # fmt: skip
-    assert (lines[:4, 0] == 1.0).all()
+    assert (lines[:4, :3] == 1.0).all()

@@ -18,7 +18,7 @@ SOURCES = Path(dualgap.__file__).parent
 SOLVE = """
 import numpy as np, scipy.sparse as sp
 import dualgap
-from dualgap.kernels import spdc
+from dualgap.kernels import epoch
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((30, 4))
@@ -27,7 +27,7 @@ for data in (A, sp.csr_array(A)):
     for algorithm in ("spdc", "adf-spdc"):
         dualgap.solve(data, b, loss="logistic", l2=0.1, algorithm=algorithm)
 for kind in ("cache_misses", "cache_hits"):
-    print(sum(getattr(spdc.spdc.stats, kind).values()))
+    print(sum(getattr(epoch.run_epoch.stats, kind).values()))
 """
 
 

@@ -28,9 +28,9 @@ import scipy.linalg
 
 from dualgap.algorithms import SPDC
 from dualgap.algorithms.contract import NO_ADVICE
-from dualgap.algorithms.primal_dual.marshalling import NONE, prox_with
-from dualgap.kernels import values
-from dualgap.kernels.spdc import spdc as loop
+from dualgap.algorithms.primal_dual.marshalling import NONE, prox_with, steps_of
+from dualgap.kernels import points, values
+from dualgap.kernels.epoch import run_epoch
 
 from .reference import newton, saddle_at
 from .runs import partners, powers, starts
@@ -86,14 +86,13 @@ def kernel(problem, steps, ratio, x, old, u, y, v, *, dual_free):
     l1, l2 = np.append(g.l1, 0.0), np.append(g.l2, 0.0)
     rest = (
         values.Targets(problem.b, np.zeros(problem.n), problem.q, ratio),
-        values.Loss(loss.code, loss.parameter),
-        prox_with(steps.tau, l1, l2, 1, dense=True),
-        values.Steps(steps.sigma, steps.theta, rule),
-        values.Vectors(x, old, u),
-        values.Dual(y, v, NONE, NONE, NONE),
+        values.ScalarLoss(loss.code, loss.parameter),
+        steps_of(steps.sigma, steps.theta, rule),
+        points.Vectors(x, old, u, prox_with(steps.tau, l1, l2, 1, dense=True)),
+        values.Dual(y, v, NONE, NONE),
     )
     data = values.Dense(problem.design.rows().dense, 0.0)
-    return lambda rows: loop(data, rows, *rest)
+    return lambda rows: run_epoch(data, rows, *rest)
 
 
 def simulate(algorithm, problem, x0, y0):

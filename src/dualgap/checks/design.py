@@ -17,8 +17,8 @@ from dualgap._types import Array, Places
 from dualgap.checks.errors import LawError
 from dualgap.designs import Chunk, Design
 from dualgap.designs.tasks import product_pair, there_and_back, weigh, weigh_shifted
+from dualgap.linalg.rounding import EPS
 
-EPS = float(np.finfo(np.float64).eps)
 SLACK = 8.0
 """Two sums may differ by this times the bound on the rounding of one, because both are rounded."""
 FEW = 48

@@ -16,9 +16,9 @@ from dualgap.checks._digits import lost_digits
 from dualgap.checks._enclosures import enclosure_laws
 from dualgap.checks._loss_points import SHARES, LossPoints
 from dualgap.checks.errors import LawError
+from dualgap.linalg.rounding import EPS
 from dualgap.losses.contract import Loss, check_contract, no_loss
 
-EPS = float(np.finfo(float).eps)
 STEP = EPS ** (1 / 3)
 """Central differences take this step, times 1 + |z|."""
 SLACK = 1e-6

@@ -11,9 +11,9 @@ import os
 import platform
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from dualgap.compiled import clock as compiling
 from dualgap.compiled.cache import own_temporary_folder, remove_broken_files
@@ -97,6 +97,7 @@ _register("numba:compile", _Herald())
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+R = TypeVar("R", covariant=True)
 
 # Sums may be reordered, so that they use vector registers; NaN and infinity keep their meaning.
 # Iterates may rest on this, a certificate never does.
@@ -129,28 +130,52 @@ def inlined(function: F) -> F:
     return _compiled(function, inline="always")
 
 
-def by_kind(bodies: dict[type, Callable[..., Any]]) -> Any:
+class ByKind(Protocol[R]):
+    """A function with a body for each kind of its first argument, a NamedTuple."""
+
+    def __call__(self, first: Any, /, *rest: Any) -> R:
+        """The body for the kind of the first argument; arguments are given by position."""
+
+    def of(self, kind: type) -> Callable[[F], F]:
+        """Make a function the body for a kind."""
+
+
+def by_kind(function: Callable[..., R]) -> ByKind[R]:
     """A function whose body is chosen by the class of its first argument, a NamedTuple.
 
-    Where a kernel calls it, the choice is made when the kernel is compiled, and the body becomes
-    part of the kernel and of what is kept on disk; in plain Python it is made at every call. The
-    bodies are plain functions with the same arguments, which are given by position.
+    As with `functools.singledispatch`, ``@function.of(Kind)`` gives the body for a kind, and the
+    function's own serves all others. Where a kernel calls it, the choice is made when the kernel
+    is compiled, and the body becomes part of the kernel and of what is kept on disk; in plain
+    Python it is made at every call. Arguments are given by position.
     """
+    bodies: dict[type, Callable[..., Any]] = {}
 
+    @wraps(function)
     def chosen(first: Any, *rest: Any) -> Any:
-        return bodies[type(first)](first, *rest)
+        body: Callable[..., Any] = bodies.get(type(first), function)
+        return body(first, *rest)
 
-    def choose(first: Any, *rest: Any) -> Callable[..., Any] | None:
-        return bodies.get(getattr(first, "instance_class", type(None)))
+    def choose(first: Any, *rest: Any) -> Callable[..., Any]:  # first is a type of numba
+        return bodies.get(getattr(first, "instance_class", type(None)), function)
+
+    def of(kind: type) -> Callable[[F], F]:
+        def keep(body: F) -> F:
+            bodies[kind] = body
+            return body
+
+        return keep
 
     options: Any = {
         "fastmath": _REORDERED,
         "nogil": True,
         "error_model": "numpy",
         "forceinline": True,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
     }
+    setattr(chosen, "of", of)  # noqa: B010 - functions have no such attribute for mypy
     overload(chosen, jit_options=options, strict=False)(choose)
-    return chosen
+    return cast(ByKind[R], chosen)
 
 
 def _compiled(function: F, **options: Any) -> F:
@@ -201,10 +226,11 @@ def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, values[0])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        place = builder.mul(values[1], builder.extract_value(view.strides, 0))
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         name = "llvm.prefetch.p0"
         called = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        address = builder.bitcast(builder.gep(view.data, [values[1]]), byte)
+        address = builder.gep(builder.bitcast(view.data, byte), [place])
         builder.call(called, [address, word(0), word(3), word(1)])  # for reading, into every level
 
     return numba.types.void(array, numba.types.intp), generate
@@ -269,5 +295,15 @@ fused: Any = intrinsic(_fused)
 HAS_FUSED = _has_fused()
 """Else `fused` would be a function of the C library, which is slow and nobody vouches for."""
 
-prefetch: Any = intrinsic(_prefetch)
-"""prefetch(array, i): ask for the cache line of array[i], and do not wait for it."""
+_prefetched: Any = intrinsic(_prefetch)
+
+
+def prefetch(array: Any, i: int) -> None:
+    """Ask for the cache line where array[i] begins, and do not wait for it."""
+
+
+def _ask(array: Any, i: Any) -> Any:
+    return lambda array, i: _prefetched(array, i)
+
+
+overload(prefetch, strict=False)(_ask)

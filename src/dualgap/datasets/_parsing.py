@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,19 @@ END, WIDE, FULL, BAD_TARGET, BAD_INDEX, BAD_VALUE, NOT_ASCENDING, TOO_LARGE = ra
 # The places of its state.
 POSITION, LINE, ROWS, ENTRIES, SMALLEST, LARGEST, POSTPONED = range(7)
 STATE_SIZE = 7
+
+
+class Room(NamedTuple):
+    """The arrays that a file fills, with room for what the text can hold."""
+
+    targets: Floats
+    row_ends: Integers
+    """How many entries there are up to the end of each row."""
+    indices: Indices
+    values: Floats
+    postponed: Integers
+    """(slot, start, end, line) of numbers that `nearest` cannot decide: -1 - i for target i."""
+
 
 SPACE, TAB, RETURN, NEWLINE, HASH, COLON = 32, 9, 13, 10, 35, 58
 PLUS, MINUS, POINT, ZERO, NINE = 43, 45, 46, 48, 57
@@ -117,28 +130,20 @@ def postpone(postponed: Integers, late: int, slot: int, start: int, end: int, li
 
 @scalar
 def parse_row(
-    text: Bytes,
-    at: int,
-    powers: Words,
-    limit: int,
-    targets: Floats,
-    row_ends: Integers,
-    indices: Indices,
-    values: Floats,
-    postponed: Integers,
-    state: Integers,
+    text: Bytes, at: int, powers: Words, limit: int, room: Room, state: Integers
 ) -> tuple[int, int]:
     """Read the row that starts at ``at``: a code, and where it or the offending token ends.
 
     The state counts the row only once it is complete.
     """
+    indices, postponed = room.indices, room.postponed
     row, entries, late = state[ROWS], state[ENTRIES], state[POSTPONED]
     widest = (1 << 31) - 1 if indices.itemsize == 4 else limit
     token = at
     at, value, decided = number(text, at, powers)
     if at == token:
         return BAD_TARGET, token
-    targets[row] = value
+    room.targets[row] = value
     if not decided:
         if late == len(postponed):
             return FULL, token
@@ -179,45 +184,31 @@ def parse_row(
             first = index
         previous = index
         indices[entries] = index
-        values[entries] = value
+        room.values[entries] = value
         entries += 1
     if first >= 0:
         state[SMALLEST] = min(state[SMALLEST], first)
         state[LARGEST] = max(state[LARGEST], previous)
-    row_ends[row] = entries
+    room.row_ends[row] = entries
     state[ROWS], state[ENTRIES], state[POSTPONED] = row + 1, entries, late
     return END, at
 
 
 @scalar
-def parse(
-    text: Bytes,
-    end: int,
-    powers: Words,
-    limit: int,
-    targets: Floats,
-    row_ends: Integers,
-    indices: Indices,
-    values: Floats,
-    postponed: Integers,
-    state: Integers,
-) -> int:
+def parse(text: Bytes, end: int, powers: Words, limit: int, room: Room, state: Integers) -> int:
     """Read whole lines from text[state[POSITION]:end], which ends with a newline.
 
-    Arrays must have room for the entries and rows that the text can hold, and the text for three
-    bytes more than it uses. An index may be at most ``limit``. Numbers that `nearest` cannot decide
-    are listed in ``postponed`` as (slot, start, end, line), slot -1 - i for target i. When that
-    list is full, or an index does not fit the type of ``indices``, parse stops before the line, to
-    be called again. At an error POSITION is where the offending token starts, and LINE its line.
+    The text must have three bytes more than it uses. An index may be at most ``limit``. When the
+    list of postponed numbers is full, or an index does not fit the type of the room for indices,
+    parse stops before the line, to be called again. At an error POSITION is where the offending
+    token starts, and LINE its line.
     """
     at = state[POSITION]
     while at < end:
         began = at
         at = skip_blanks(text, at)
         if text[at] != NEWLINE and text[at] != HASH:
-            code, at = parse_row(
-                text, at, powers, limit, targets, row_ends, indices, values, postponed, state
-            )
+            code, at = parse_row(text, at, powers, limit, room, state)
             if code != END:
                 state[POSITION] = began if code == FULL or code == WIDE else at
                 return code

@@ -131,18 +131,8 @@ class _Reader:
         self._reserve(rows=text.count(b"\n"), entries=text.count(b":"))
         state[k.POSITION] = 0
         while state[k.POSITION] < end:
-            code = k.parse(
-                block,
-                end,
-                self.powers,
-                self.limit,
-                self.targets,
-                self.row_ends,
-                self.indices,
-                self.values,
-                self.postponed,
-                state,
-            )
+            room = k.Room(self.targets, self.row_ends, self.indices, self.values, self.postponed)
+            code = k.parse(block, end, self.powers, self.limit, room, state)
             if code == k.FULL and state[k.POSTPONED] == 0:  # one line has more than there is room
                 self.postponed = np.empty((2 * len(self.postponed), 4), dtype=np.int64)
             self._read_postponed(block)

@@ -8,6 +8,7 @@ are made dense.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -20,8 +21,6 @@ from dualgap._types import Array, Places
 from dualgap.designs.ledger import Ledger
 from dualgap.limits import check, current
 
-Vectors = tuple[Array, Array, Array, Array, Array, Array]
-"""w, r, x, h, l1 and l2 of coordinate descent."""
 Bounds = tuple[Array, Array]
 """Between which x stays."""
 
@@ -75,49 +74,51 @@ class Columns(ABC):
 
     def sweeps(
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
-        most: float, goal: float, bounds: Bounds | None = None,
+        most: float, goal: float, *, bounds: Bounds | None = None,
     ) -> tuple[float, float]:  # fmt: skip
         """Coordinate descent on the columns, ``most`` sweeps; see `kernels.coordinate`.
 
-        With ``bounds``, low and high, x stays between them; see `kernels.bounded`.
+        With ``bounds``, low and high, x stays between them.
 
         Returns the sweeps, and what is held against ``goal``. Now and then the limits of the call
         are looked at, which changes nothing but where the sweeps end.
         """
+        from dualgap.kernels.coordinate import EVERYWHERE, Penalty
+
+        ends = EVERYWHERE if bounds is None else np.array(bounds)
+        model, penalty = self._model(w, r, h), Penalty(l1, l2, ends)
         visits, rounds, worst = 0, 0, 0.0
-        whole, limits = self._visits, current()
+        whole, limits, budget = self._visits, current(), self._budget(most)
         work = 2.0 * max(1, self.nonzeros) / whole  # multiplications of a visit
         piece = max(whole, PIECE // work)
-        same = bool((w == w[0]).all())
         while True:
             before, last = visits, worst
-            visits, rounds, worst = self._sweep(
-                (w, r, x, h, l1, l2),
-                bounds,
-                same,
-                most,
-                goal,
-                visits,
-                rounds,
-                float(visits + piece),
-            )
+            stop = min(budget, visits + piece)
+            visits, rounds, worst = self._sweep(model, x, penalty, stop, goal, visits, rounds)
             self._read((visits - before) / whole)
             if visits == before and rounds >= 0:  # the last sweep was the last
                 return visits / whole, last
             if limits.ends(work * (visits - before)) or rounds < 0:
                 return visits / whole, worst
 
+    def _sweep(self, model: Any, *arguments: Any) -> tuple[int, int, float]:
+        """One piece of the sweeps."""
+        from dualgap.kernels.coordinate import column_sweeps
+
+        return column_sweeps(model, *arguments)
+
     @property
     @abstractmethod
     def _visits(self) -> int:
-        """What `_sweep` counts in one sweep."""
+        """What `column_sweeps` counts in one sweep."""
+
+    def _budget(self, most: float) -> float:
+        """Once so much was counted no round begins."""
+        return most * self._visits
 
     @abstractmethod
-    def _sweep(
-        self, vectors: Vectors, bounds: Bounds | None, same: bool, most: float, goal: float,
-        visits: int, rounds: int, pause: float,
-    ) -> tuple[int, int, float]:  # fmt: skip
-        """The kernel on these columns; ``same`` says that all w are."""
+    def _model(self, w: Array, r: Array, h: Array) -> Any:
+        """The model whose columns these are, with slopes r and the diagonal h, for the kernel."""
 
     @abstractmethod
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
@@ -212,18 +213,11 @@ class DenseColumns(Columns):
         """Columns."""
         return max(1, len(self.T))
 
-    def _sweep(
-        self, vectors: Vectors, bounds: Bounds | None, same: bool, most: float, goal: float,
-        visits: int, rounds: int, pause: float,
-    ) -> tuple[int, int, float]:  # fmt: skip
-        """Over the rows of T."""
-        from dualgap.kernels.bounded import bounded_dense_sweeps
-        from dualgap.kernels.coordinate import dense_sweeps
+    def _model(self, w: Array, r: Array, h: Array) -> Any:
+        """By the rows of T."""
+        from dualgap.kernels.coordinate import DenseModel
 
-        if bounds is not None:
-            parts = (self.T, *vectors, *bounds)
-            return bounded_dense_sweeps(*parts, same, most, goal, visits, rounds, pause)
-        return dense_sweeps(self.T, *vectors, same, most, goal, visits, rounds, pause)
+        return DenseModel(self.T, w[:1] if (w == w[0]).all() else w, r, h)
 
 
 class SparseColumns(Columns):
@@ -307,20 +301,18 @@ class SparseColumns(Columns):
         """Entries."""
         return max(1, self.nonzeros)
 
-    def _sweep(
-        self, vectors: Vectors, bounds: Bounds | None, same: bool, most: float, goal: float,
-        visits: int, rounds: int, pause: float,
-    ) -> tuple[int, int, float]:  # fmt: skip
-        """Over the compressed columns."""
-        from dualgap.kernels.bounded import bounded_csc_sweeps
-        from dualgap.kernels.coordinate import csc_sweeps
+    def _budget(self, most: float) -> float:
+        """A round begins even where the budget is just spent."""
+        return math.nextafter(most * self._visits, math.inf)
+
+    def _model(self, w: Array, r: Array, h: Array) -> Any:
+        """By the compressed columns."""
+        from dualgap.kernels.coordinate import SparseModel
+        from dualgap.kernels.values import Sparse
 
         B = self.B
-        columns = (B.data, B.indices, B.indptr, self.constant)
-        if bounds is not None:
-            parts = (*columns, *vectors, *bounds)
-            return bounded_csc_sweeps(*parts, most, goal, visits, rounds, pause)
-        return csc_sweeps(*columns, *vectors, most, goal, visits, rounds, pause)
+        columns = Sparse(B.data, B.indices, B.indptr, B.shape[1], float(self.constant))
+        return SparseModel(columns, w, r, h)
 
 
 class AllColumns(SparseColumns):

@@ -193,15 +193,14 @@ def csr_rows(
     x: Array,
     high: Array,
     low: Array,
-    z: Array,
-    z_size: Array,
+    both: Array,
     sums: Array,
 ) -> None:
-    """z = A x and |A||x|, and add s, c and the size of A'(high + low)_j to row j of sums."""
+    """A x and |A||x| as columns; add s, c and the size of A'(high + low)_j to row j of sums."""
     zero, one, two = np.uintp(0), np.uintp(1), np.uintp(2)
-    for i in range(z.size):
+    for i in range(high.size):
         start, stop = np.uintp(indptr[i]), np.uintp(indptr[i + 1])
-        z[i], z_size[i] = _sparse_row(data, indices, start, stop, x)
+        both[i, 0], both[i, 1] = _sparse_row(data, indices, start, stop, x)
         h, m = high[i], low[i]
         if h == 0.0:  # |low| is at most a share of |high|
             continue

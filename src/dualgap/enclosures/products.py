@@ -178,16 +178,17 @@ def _by_sparse_rows(kernels: Any, A: Any, x: Array, high: Array, low: Array | No
     n, d = A.shape
     x, high, low, rest = _classes(x, high, low)
     K = len(x)
-    z, sizes, sums = np.empty((K, n)), np.empty((K, n)), np.zeros((K, d, 4))
+    both, sums = np.empty((K, n, 2)), np.zeros((K, d, 4))
     for at in _spans(n, A.nnz / max(1, n), K):
         indptr = A.indptr[at.start : at.stop + 1]
         for k in range(K):
             kernels.csr_rows(
-                A.data, A.indices, indptr, x[k], high[k, at], low[k, at],
-                z[k, at], sizes[k, at], sums[k],
-            )  # fmt: skip
+                A.data, A.indices, indptr, x[k], high[k, at], low[k, at], both[k, at], sums[k]
+            )
     terms = np.diff(A.indptr) + 1.0
-    return _summed(z, sizes, terms, (sums[..., 0], sums[..., 1], sums[..., 2]), rest, n)
+    return _summed(
+        both[..., 0], both[..., 1], terms, (sums[..., 0], sums[..., 1], sums[..., 2]), rest, n
+    )
 
 
 def _by_sparse_columns(kernels: Any, A: Any, x: Array, high: Array, low: Array | None) -> Sums:

@@ -41,8 +41,8 @@ from dualgap.enclosures.directed import (
     weighted_sum_down,
     weighted_sum_up,
 )
+from dualgap.linalg.rounding import EPS
 
-EPS = float(np.finfo(float).eps)
 SMALLEST_SCALE = 10.0 * EPS
 """scikit-learn's bound on the scale."""
 ALMOST = 0.95

@@ -20,7 +20,8 @@ from dualgap.algorithms import Newton
 from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators._joint_newton import is_small, joint_newton
-from dualgap.estimators._joint_scale import EPS, JointPoint, best_scale, joint_point
+from dualgap.estimators._joint_scale import JointPoint, best_scale, joint_point
+from dualgap.linalg.rounding import EPS
 from dualgap.losses import Huber
 from dualgap.result import Result
 from dualgap.state import State

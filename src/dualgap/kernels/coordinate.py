@@ -4,9 +4,11 @@ The model in the coordinates x of a working set, H = B' diag(w) B with B the set
 
     m(x) = (1/2)(x - x0)'H(x - x0) + g0'(x - x0) + sum_j l1_j |x_j| + (l2_j/2) x_j^2
 
-One coordinate at a time, exactly:  x_j <- S(H_jj x_j - g_j, l1_j)/(H_jj + l2_j), g = grad of the
-smooth part. `gram_sweeps` carries g and needs H; the other two carry r = r0 + diag(w) B (x - x0)
-and read the columns, g_j = b_j'r.
+One coordinate at a time, exactly:
+x_j <- clip(S(H_jj x_j - g_j, l1_j)/(H_jj + l2_j), low_j, high_j), g = grad of the smooth part; the
+parabola's minimiser is clipped, because m is convex in x_j. A Gram model carries g and needs H; the
+other two carry r = r0 + diag(w) B (x - x0) and read the columns, g_j = b_j'r. The last move enters
+g or r while the next column is read: of dense columns that is one walk over r for both.
 
 A visit of coordinate j lowers m by at least (H_jj + l2_j) step^2/2; the sweeps stop once the
 largest (H_jj + l2_j) step^2 of a whole round is at most ``goal``.
@@ -14,15 +16,55 @@ largest (H_jj + l2_j) step^2 of a whole round is at most ``goal``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dualgap.compiled.jit import inlined, kernel
-from dualgap.kernels.scalar import Floats
+from dualgap._types import Array
+from dualgap.compiled.jit import borrowed, by_kind, inlined, kernel
+from dualgap.kernels.values import Sparse
 
-ACTIVE_SWEEPS = 8
-"""Sweeps over the nonzero coordinates between two over all."""
+NONZERO_ROUNDS = 8
+"""Rounds over the nonzero coordinates between two over all."""
+EVERYWHERE = np.zeros((2, 0))
+"""The ends of coordinates that have none."""
+
+
+class Penalty(NamedTuple):
+    """What is added to the model."""
+
+    l1: Array
+    l2: Array
+    ends: Array
+    """Between which x stays: low and high, a line each; empty where there are none."""
+
+
+class GramModel(NamedTuple):
+    """The model by its matrix."""
+
+    H: Array
+    g: Array
+
+
+class DenseModel(NamedTuple):
+    """The model by columns of B that lie one after the other."""
+
+    columns: Array
+    """B', contiguous rows."""
+    w: Array
+    """A single entry if all are the same."""
+    r: Array
+    h: Array
+    """The diagonal of H."""
+
+
+class SparseModel(NamedTuple):
+    """The model by compressed columns."""
+
+    columns: Sparse
+    w: Array
+    r: Array
+    h: Array
 
 
 @inlined
@@ -36,33 +78,173 @@ def best_coordinate(x: float, g: float, h: float, l1: float, l2: float) -> float
 
 @kernel
 def gram_sweeps(
-    H: Floats, g: Floats, x: Floats, l1: Floats, l2: Floats, most: int, goal: float
+    H: Array, g: Array, x: Array, l1: Array, l2: Array, ends: Array, most: int, goal: float
 ) -> tuple[int, float]:
-    """At most ``most`` sweeps; x and g are overwritten.
+    """At most ``most`` sweeps by a Gram matrix; x and g are overwritten.
 
-    Returns the sweeps, and what is held against ``goal``.
+    Returns the sweeps, and what is held against ``goal``. (Arrays and no values: the call itself
+    would take longer than a sweep over a small matrix.)
     """
-    worst = 0.0
-    sweeps = 0
-    while sweeps < most:
-        sweeps += 1
-        worst = 0.0
-        for j in range(x.size):
-            h = H[j, j]
-            move = best_coordinate(x[j], g[j], h, l1[j], l2[j]) - x[j]
-            if move != 0.0:
-                x[j] += move
-                row = H[j]
-                for k in range(x.size):
-                    g[k] += move * row[k]
-                worst = max(worst, (h + l2[j]) * move * move)
-        if worst <= goal:
-            break
-    return sweeps, worst
+    model, penalty = borrowed(GramModel(H, g)), borrowed(Penalty(l1, l2, ends))
+    visits, _, worst = rounds_over(model, borrowed(x), penalty, most * x.size, goal, 0, 0, 0)
+    return visits // max(1, x.size), worst
 
 
 @kernel
-def step_with_signs(factor: Floats, x: Floats, step: Floats, l1: Floats) -> int:
+def column_sweeps(
+    model: Any, x: Array, penalty: Penalty, stop: float, goal: float, visits: int, rounds: int
+) -> tuple[int, int, float]:
+    """Sweeps over columns, up to ``stop`` visits; x and the model's r are overwritten.
+
+    Visits and rounds lead on from earlier ones, and are returned for the next call.
+    """
+    model, penalty = borrowed(model), borrowed(penalty)
+    return rounds_over(model, borrowed(x), penalty, stop, goal, NONZERO_ROUNDS, visits, rounds)
+
+
+@by_kind
+def rounds_over(
+    model: Any, x: Array, penalty: Penalty, stop: float, goal: float, between: int,
+    visits: int, rounds: int,
+) -> tuple[int, int, float]:  # fmt: skip
+    """Rounds over all coordinates, with so many in between over those that are not 0.
+
+    No round begins once there were ``stop`` visits. Returns visits, rounds, -1 once ``goal`` is
+    reached, and what is held against it.
+    """
+    l1, l2, ends = penalty.l1, penalty.l2, penalty.ends
+    worst, last, owed = 0.0, 0, 0.0
+    while visits < stop:
+        everywhere = rounds % (between + 1) == 0
+        rounds += 1
+        worst = 0.0
+        for j in range(x.size):
+            if x[j] == 0.0 and not everywhere:
+                continue
+            visits += size(model, j)
+            g, h = slope(model, last, owed, j), curvature(model, j)
+            new = best_coordinate(x[j], g, h, l1[j], l2[j])
+            if ends.size > 0:
+                new = min(max(new, ends[0, j]), ends[1, j])
+            last, owed = j, new - x[j]
+            if owed != 0.0:  # x + owed may be beyond an end by a rounding
+                x[j] = new if ends.size > 0 else x[j] + owed
+                worst = max(worst, (h + l2[j]) * owed * owed)
+        if worst <= goal:
+            if everywhere:
+                rounds = -1
+                break
+            rounds = 0
+    if owed != 0.0:
+        enter(model, last, owed)
+    return visits, rounds, worst
+
+
+@by_kind
+def size(model: Any, j: int) -> int:
+    """What a visit of coordinate j counts for."""
+    return 1
+
+
+@by_kind
+def curvature(model: Any, j: int) -> float:
+    """H_jj."""
+    h: float = model.h[j]
+    return h
+
+
+@by_kind
+def enter(model: Any, j: int, move: float) -> None:
+    """Let g or r know that x_j has moved."""
+    raise NotImplementedError
+
+
+@by_kind
+def slope(model: Any, last: int, owed: float, j: int) -> float:
+    """g_j, after the coordinate before has entered with what it moved."""
+    raise NotImplementedError
+
+
+@curvature.of(GramModel)
+def _(model: GramModel, j: int) -> float:
+    h: float = model.H[j, j]
+    return h
+
+
+@enter.of(GramModel)
+def _(model: GramModel, j: int, move: float) -> None:
+    row = model.H[j]
+    for k in range(row.size):
+        model.g[k] += move * row[k]
+
+
+@slope.of(GramModel)
+def _(model: GramModel, last: int, owed: float, j: int) -> float:
+    if owed != 0.0:
+        enter(model, last, owed)
+    g: float = model.g[j]
+    return g
+
+
+@enter.of(DenseModel)
+def _(model: DenseModel, j: int, move: float) -> None:
+    column, w, r = model.columns[j], model.w, model.r
+    for i in range(r.size):
+        r[i] += move * w[i if w.size > 1 else 0] * column[i]
+
+
+@slope.of(DenseModel)
+def _(model: DenseModel, last: int, owed: float, j: int) -> float:
+    column, before, w, r = model.columns[j], model.columns[last], model.w, model.r
+    same, common = w.size == 1, owed * w[0]
+    g = 0.0
+    if owed == 0.0:
+        for i in range(r.size):
+            g += column[i] * r[i]
+        return g
+    for i in range(r.size):
+        v = r[i] + (common if same else owed * w[i]) * before[i]
+        r[i] = v
+        g += column[i] * v
+    return g
+
+
+@size.of(SparseModel)
+def _(model: SparseModel, j: int) -> int:
+    entries: int = model.r.size
+    if j < model.columns.columns:
+        entries = model.columns.indptr[j + 1] - model.columns.indptr[j]
+    return entries
+
+
+@enter.of(SparseModel)
+def _(model: SparseModel, j: int, move: float) -> None:
+    columns, w, r = model.columns, model.w, model.r
+    if j < columns.columns:
+        for p in range(columns.indptr[j], columns.indptr[j + 1]):
+            k = np.uintp(columns.indices[p])  # unsigned: no negative index to look out for
+            r[k] += move * w[k] * columns.data[p]
+    else:
+        for i in range(r.size):
+            r[i] += move * columns.constant * w[i]
+
+
+@slope.of(SparseModel)
+def _(model: SparseModel, last: int, owed: float, j: int) -> float:
+    if owed != 0.0:
+        enter(model, last, owed)
+    columns, r, g = model.columns, model.r, 0.0
+    if j < columns.columns:
+        for p in range(columns.indptr[j], columns.indptr[j + 1]):
+            g += columns.data[p] * r[np.uintp(columns.indices[p])]
+        return g
+    for i in range(r.size):
+        g += r[i]
+    return g * columns.constant
+
+
+@kernel
+def step_with_signs(factor: Array, x: Array, step: Array, l1: Array) -> int:
     """Towards x + step, the minimiser of a quadratic; what would change its sign stops at 0.
 
     The quadratic's matrix is U'U, and ``factor`` has U in its upper triangle; x is overwritten,
@@ -108,7 +290,7 @@ def step_with_signs(factor: Floats, x: Floats, step: Floats, l1: Floats) -> int:
 
 
 @inlined
-def _column_of_inverse(factor: Floats, k: int, c: Floats) -> None:
+def _column_of_inverse(factor: Array, k: int, c: Array) -> None:
     """c = (U'U)^(-1) e_k; U is in the upper triangle."""
     size = c.size
     for j in range(size):
@@ -128,135 +310,7 @@ def _column_of_inverse(factor: Floats, k: int, c: Floats) -> None:
 
 
 @kernel
-def dense_sweeps(
-    T: Floats,
-    w: Floats,
-    r: Floats,
-    x: Floats,
-    h: Floats,
-    l1: Floats,
-    l2: Floats,
-    same: bool,
-    most: float,
-    goal: float,
-    visits: int,
-    rounds: int,
-    pause: float,
-) -> tuple[int, int, float]:
-    """Columns are the rows of T; x is overwritten, and r, which goes with it.
-
-    ``same`` says that all w are. Stops after ``most`` sweeps' worth of columns, or at visit
-    ``pause``: then the visits and rounds that are returned lead on from there. Returns these, with
-    -1 rounds once ``goal`` is reached, and what is held against it.
-    """
-    n = r.size
-    worst = 0.0
-    # The last move enters r while the next column is read: one walk over r for both.
-    last, owed = T[0], 0.0
-    while visits < most * x.size and visits < pause:
-        everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
-        rounds += 1
-        worst = 0.0
-        for j in range(x.size):
-            if x[j] == 0.0 and not everywhere:
-                continue
-            visits += 1
-            column = T[j]
-            g = 0.0
-            if owed == 0.0:
-                for i in range(n):
-                    g += column[i] * r[i]
-            elif same:
-                step = owed * w[0]
-                for i in range(n):
-                    v = r[i] + step * last[i]
-                    r[i] = v
-                    g += column[i] * v
-            else:
-                for i in range(n):
-                    v = r[i] + owed * w[i] * last[i]
-                    r[i] = v
-                    g += column[i] * v
-            move = best_coordinate(x[j], g, h[j], l1[j], l2[j]) - x[j]
-            last, owed = column, move
-            if move != 0.0:
-                x[j] += move
-                worst = max(worst, (h[j] + l2[j]) * move * move)
-        if worst <= goal:
-            if everywhere:
-                rounds = -1
-                break
-            rounds = 0
-    for i in range(n):
-        r[i] += owed * w[i] * last[i]
-    return visits, rounds, worst
-
-
-@kernel
-def csc_sweeps(
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    constant: float,
-    w: Floats,
-    r: Floats,
-    x: Floats,
-    h: Floats,
-    l1: Floats,
-    l2: Floats,
-    most: float,
-    goal: float,
-    visits: int,
-    rounds: int,
-    pause: float,
-) -> tuple[int, int, float]:
-    """As `dense_sweeps`, for compressed columns; the last one is ``constant`` if that is not 0.
-
-    Visits are those of entries.
-    """
-    n = r.size
-    sparse = indptr.size - 1
-    budget = most * (indptr[sparse] + (n if constant != 0.0 else 0))
-    worst = 0.0
-    while visits <= budget and visits < pause:
-        everywhere = rounds % (ACTIVE_SWEEPS + 1) == 0
-        rounds += 1
-        worst = 0.0
-        for j in range(x.size):
-            if x[j] == 0.0 and not everywhere:
-                continue
-            g = 0.0
-            if j < sparse:
-                start, stop = indptr[j], indptr[j + 1]
-                visits += stop - start
-                for p in range(start, stop):
-                    g += data[p] * r[np.uintp(indices[p])]
-            else:
-                visits += n
-                for i in range(n):
-                    g += r[i]
-                g *= constant
-            move = best_coordinate(x[j], g, h[j], l1[j], l2[j]) - x[j]
-            if move != 0.0:
-                x[j] += move
-                if j < sparse:
-                    for p in range(indptr[j], indptr[j + 1]):
-                        k = np.uintp(indices[p])
-                        r[k] += move * w[k] * data[p]
-                else:
-                    for i in range(n):
-                        r[i] += move * constant * w[i]
-                worst = max(worst, (h[j] + l2[j]) * move * move)
-        if worst <= goal:
-            if everywhere:
-                rounds = -1
-                break
-            rounds = 0
-    return visits, rounds, worst
-
-
-@kernel
-def gather_columns(A: Any, at: Any, ours: Any, T: Floats) -> None:
+def gather_columns(A: Any, at: Any, ours: Any, T: Array) -> None:
     """T[j] = A[:, at[j]] for the j in ``ours``, a few rows of A at a time, which stay in cache."""
     n = A.shape[0]
     for start in range(0, n, 32):

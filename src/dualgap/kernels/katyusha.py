@@ -48,14 +48,15 @@ it.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
-from dualgap.kernels.scalar import NO_SHRINKAGE, grad, prox_step
-from dualgap.kernels.values import Coupled, CoupledLines, Dense, Loss, Mix, Prox, Sparse, Targets
+from dualgap.compiled.jit import kernel, scalar
+from dualgap.kernels.points import ahead, move, moved, reach, settle, settle_lines, shrunk
+from dualgap.kernels.scalar import NO_SHRINKAGE, prox_step
+from dualgap.kernels.values import Prox
 
 FEW = 256
 """Up to so many different l2, tables are wide."""
@@ -131,10 +132,42 @@ def leap(
     return zeta, eta, total
 
 
+class Mix(NamedTuple):
+    """The numbers of Katyusha."""
+
+    alpha: float
+    t1: float
+    t2: float
+    keep: float
+
+
+class Coupled(NamedTuple):
+    """The points, where rows are dense."""
+
+    x: Array
+    zeta: Array
+    eta: Array
+    total: Array
+    u: Array
+    prox: Prox
+    mix: Mix
+
+
+class CoupledLines(NamedTuple):
+    """The points, where rows are sparse."""
+
+    values: Array
+    """(zeta, eta, total, step of the last update, x, u, number of its l2), each a line."""
+    maps: Array
+    """`tables` of each l2."""
+    prox: Prox
+    mix: Mix
+
+
 @scalar
-def catch_up(line: Array, m: int, maps: Array, l2: float, mix: Mix) -> None:
-    """Zeta, eta and total of a line after m steps with constant u."""
-    zeta, eta, total, x, u, l1 = line[0], line[1], line[2], line[3], line[4], line[6]
+def catch_up(line: Array, m: int, maps: Array, l1: float, l2: float, mix: Mix) -> None:
+    """Zeta, eta and total of a line after m steps with constant u; ``maps`` are those of its l2."""
+    zeta, eta, total, x, u = line[0], line[1], line[2], line[4], line[5]
     alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
     if l1 == 0.0:
         zeta, eta, total = leap(zeta, eta, total, x, u, m, maps)
@@ -165,149 +198,50 @@ def catch_up(line: Array, m: int, maps: Array, l2: float, mix: Mix) -> None:
     line[0], line[1], line[2] = zeta, eta, total
 
 
-@kernel
-def katyusha(
-    rows: Any,
-    stream: Any,
-    targets: Targets,
-    loss: Loss,
-    prox: Prox,
-    mix: Mix,
-    point: Any,
-    y: Array,
-) -> None:
-    """The points, in place, after one step for each row of the stream; y stays as it is."""
-    rows, stream, prox = borrowed(rows), borrowed(stream), borrowed(prox)
-    point, y = borrowed(point), borrowed(y)
-    b, offset, ratio = targets.b, targets.offset, targets.ratio
-    z = 0.0
-    if stream.size > 0:
-        z = predict(rows, stream[0], 0, point, mix)
-    for t in range(stream.size):
-        k = stream[t]
-        slope = grad(loss.code, loss.parameter, z + offset[k], b[k])
-        z = step_and_predict(rows, stream, t, point, prox, mix, ratio[k] * (slope - y[k]))
-    settle(rows, stream.size, point, mix)
+@ahead.of(Coupled)
+def _(point: Coupled, j: int, theta: float) -> float:
+    t1, t2 = point.mix.t1, point.mix.t2
+    xi: float = t1 * point.zeta[j] + t2 * point.x[j] + (1.0 - t1 - t2) * point.eta[j]
+    return xi
 
 
-def _dense_predict(rows: Dense, k: int, now: int, point: Coupled, mix: Mix) -> float:
-    s, d, a = rows.constant, rows.matrix.shape[1], rows.matrix[k]
-    x, zeta, eta = point.x, point.zeta, point.eta
-    t1, t2, t3 = mix.t1, mix.t2, 1.0 - mix.t1 - mix.t2
-    z = 0.0
-    for j in range(d):
-        z += a[j] * (t1 * zeta[j] + t2 * x[j] + t3 * eta[j])
-    if s != 0.0:
-        z += s * (t1 * zeta[d] + t2 * x[d] + t3 * eta[d])
-    return z
-
-
-def _dense_step(
-    rows: Dense, stream: Any, t: int, point: Coupled, prox: Prox, mix: Mix, step: float
+@moved.of(Coupled)
+def _(
+    point: Coupled, j: int, a: float, theta: float, step: float, drift: float, free: bool
 ) -> float:
-    A, s, d = rows.matrix, rows.constant, rows.matrix.shape[1]
-    x, zeta, eta, total, u = point.x, point.zeta, point.eta, point.total, point.u
-    alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
+    t1, t2, keep = point.mix.t1, point.mix.t2, point.mix.keep
     t3 = 1.0 - t1 - t2
-    l1, shrink, even = prox.l1, prox.shrink, prox.shrink.size == 1
-    a = A[stream[t]]
-    following = A[stream[t + 1]] if t + 1 < stream.size else a
-    z = 0.0
-    if prox.has_l1:
-        for j in range(d):
-            w = zeta[j] - alpha * (u[j] + step * a[j])
-            edge = alpha * l1[j]
-            w = (w - min(max(w, -edge), edge)) * shrink[j]
-            pull = t1 * w + t2 * x[j]
-            e = pull + t3 * eta[j]
-            zeta[j] = w
-            eta[j] = e
-            total[j] = keep * total[j] + e
-            z += following[j] * (pull + t3 * e)
-    elif even:  # the common case without a walk over shrink
-        for j in range(d):
-            w = (zeta[j] - alpha * (u[j] + step * a[j])) * shrink[0]
-            pull = t1 * w + t2 * x[j]
-            e = pull + t3 * eta[j]
-            zeta[j] = w
-            eta[j] = e
-            total[j] = keep * total[j] + e
-            z += following[j] * (pull + t3 * e)
-    else:
-        for j in range(d):
-            w = (zeta[j] - alpha * (u[j] + step * a[j])) * shrink[j]
-            pull = t1 * w + t2 * x[j]
-            e = pull + t3 * eta[j]
-            zeta[j] = w
-            eta[j] = e
-            total[j] = keep * total[j] + e
-            z += following[j] * (pull + t3 * e)
-    if s != 0.0:
-        zeta[d] -= alpha * (u[d] + step * s)
-        eta[d] = t1 * zeta[d] + t2 * x[d] + t3 * eta[d]
-        total[d] = keep * total[d] + eta[d]
-        z += s * (t1 * zeta[d] + t2 * x[d] + t3 * eta[d])
-    return z
+    slope = point.u[j] + step * a
+    zeta = shrunk(point.prox, point.zeta[j] - point.mix.alpha * slope, j, free)
+    pull: float = t1 * zeta + t2 * point.x[j]
+    eta: float = pull + t3 * point.eta[j]
+    point.zeta[j] = zeta
+    point.eta[j] = eta
+    point.total[j] = keep * point.total[j] + eta
+    return pull + t3 * eta
 
 
-def _sparse_predict(rows: Sparse, k: int, now: int, point: CoupledLines, mix: Mix) -> float:
-    data, indices, state, s = rows.data, rows.indices, point.values, rows.constant
-    t1, t2, t3 = mix.t1, mix.t2, 1.0 - mix.t1 - mix.t2
-    z = 0.0
-    for p in range(rows.indptr[k], rows.indptr[k + 1]):
-        line = state[np.uintp(indices[p])]  # unsigned: no negative index to look out for
-        lag = now - int(line[5])
-        if lag > 0:
-            i = int(line[7])
-            catch_up(line, lag, point.maps[i], point.l2[i], mix)
-        z += data[p] * (t1 * line[0] + t2 * line[3] + t3 * line[1])
-    if s != 0.0:
-        line = state[state.shape[0] - 1]
-        z += s * (t1 * line[0] + t2 * line[3] + t3 * line[1])
-    return z
+@reach.of(CoupledLines)
+def _(point: CoupledLines, z: float, j: int, a: float, now: int, theta: float) -> float:
+    line, prox, t1, t2 = point.values[j], point.prox, point.mix.t1, point.mix.t2
+    lag = now - int(line[3])
+    if lag > 0:
+        catch_up(line, lag, point.maps[int(line[6])], prox.l1[j], prox.l2[j], point.mix)
+        line[3] = now
+    xi: float = t1 * line[0] + t2 * line[4] + (1.0 - t1 - t2) * line[1]
+    return z + a * xi
 
 
-def _sparse_step(
-    rows: Sparse, stream: Any, t: int, point: CoupledLines, prox: Prox, mix: Mix, step: float
-) -> float:
-    data, indices, state, s = rows.data, rows.indices, point.values, rows.constant
-    alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
-    t3, l2, k = 1.0 - t1 - t2, point.l2, stream[t]
-    for p in range(rows.indptr[k], rows.indptr[k + 1]):
-        line = state[np.uintp(indices[p])]
-        slope = line[4] + step * data[p]
-        line[0] = prox_step(line[0], slope, alpha, line[6], l2[int(line[7])])
-        line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
-        line[2] = keep * line[2] + line[1]
-        line[5] = t + 1
-    if s != 0.0:
-        line = state[state.shape[0] - 1]
-        line[0] -= alpha * (line[4] + step * s)
-        line[1] = t1 * line[0] + t2 * line[3] + t3 * line[1]
-        line[2] = keep * line[2] + line[1]
-        line[5] = t + 1
-    if t + 1 == stream.size:
-        return 0.0
-    return predict(rows, stream[t + 1], t + 1, point, mix)  # type: ignore[no-any-return]
+@move.of(CoupledLines)
+def _(
+    point: CoupledLines, j: int, a: float, now: int, step: float, drift: float, free: bool
+) -> None:
+    line, t1, t2 = point.values[j], point.mix.t1, point.mix.t2
+    slope = line[5] + step * a
+    line[0] = shrunk(point.prox, line[0] - point.mix.alpha * slope, j, free)
+    line[1] = t1 * line[0] + t2 * line[4] + (1.0 - t1 - t2) * line[1]
+    line[2] = point.mix.keep * line[2] + line[1]
+    line[3] = now
 
 
-def _dense_settle(rows: Dense, now: int, point: Coupled, mix: Mix) -> None:
-    pass
-
-
-def _sparse_settle(rows: Sparse, now: int, point: CoupledLines, mix: Mix) -> None:
-    state = point.values
-    for j in range(state.shape[0]):
-        line = state[j]
-        lag, i = now - int(line[5]), int(line[7])
-        if lag > 0:
-            catch_up(line, lag, point.maps[i], point.l2[i], mix)
-        line[5] = 0.0
-
-
-predict = by_kind({Dense: _dense_predict, Sparse: _sparse_predict})
-"""predict(rows, k, now, point, mix): a_k'xi + s xi_c after ``now`` steps."""
-step_and_predict = by_kind({Dense: _dense_step, Sparse: _sparse_step})
-"""The step on row t of the stream; returns z of the row that follows."""
-settle = by_kind({Dense: _dense_settle, Sparse: _sparse_settle})
-"""settle(rows, now, point, mix): bring all coordinates up to date, and count steps from 0."""
+settle.of(CoupledLines)(settle_lines)

@@ -16,122 +16,92 @@ from typing import Any
 
 import numpy as np
 
+from dualgap._types import Array
 from dualgap.compiled.jit import borrowed, by_kind, kernel
-from dualgap.kernels.rows import predict, settle
-from dualgap.kernels.scalar import grad, prox_conj, prox_step
-from dualgap.kernels.values import (
-    FREE,
-    Dense,
-    Dual,
-    Lines,
-    Loss,
-    Prox,
-    Sparse,
-    Steps,
-    Targets,
-    Vectors,
-)
+from dualgap.kernels.epoch import answer
+from dualgap.kernels.points import Lines, Vectors, settle, shrunk
+from dualgap.kernels.rows import predict
+from dualgap.kernels.values import Dense, Dual, Sparse, Steps, Targets
 
 
 @kernel
 def minibatch(
-    rows: Any,
-    stream: Any,
-    targets: Targets,
-    loss: Loss,
-    prox: Prox,
-    steps: Steps,
-    point: Any,
-    dual: Dual,
-) -> None:
-    """The point and the dual point, in place; a block has as many rows as ``dual.step`` entries."""
-    rows, stream, prox = borrowed(rows), borrowed(stream), borrowed(prox)
-    point, dual = borrowed(point), borrowed(dual)
-    b, offset, weight, ratio = targets.b, targets.offset, targets.weight, targets.ratio
-    code, parameter = loss.code, loss.parameter
-    sigma, theta = steps.sigma, steps.theta
-    y, v, step, drift = dual.y, dual.v, dual.step, dual.drift
-    m, blocks = step.size, 0
+    rows: Any, stream: Any, targets: Targets, loss: Any, steps: Steps, point: Any, dual: Dual,
+    room: Array,
+) -> None:  # fmt: skip
+    """The point and the dual point, in place; a block has as many rows as ``dual.step`` entries.
+
+    ``room`` is for as many numbers as x has; of sparse rows the lines have room for two more.
+    """
+    rows, stream, targets = borrowed(rows), borrowed(stream), borrowed(targets)
+    steps, point, dual, room = borrowed(steps), borrowed(point), borrowed(dual), borrowed(room)
+    m, blocks = dual.step.size, 0
     for start in range(0, stream.size, m):
         block = stream[start : start + m]
         for r in range(block.size):
-            k = block[r]
-            z = predict(rows, k, blocks, point, prox, theta) + offset[k]
-            if steps.rule == FREE:
-                v[k] = (v[k] + sigma * z) / (1.0 + sigma)
-                new = grad(code, parameter, v[k], b[k])
-            else:
-                new = prox_conj(code, parameter, y[k] + sigma * z, sigma, b[k], z)
-            move = new - y[k]
-            y[k] = new
-            step[r], drift[r] = ratio[k] * move / block.size, weight[k] * move
-        step_by_block(rows, block, blocks, point, prox, dual)
+            z = predict(rows, block[r], blocks, point, steps.theta)
+            step, drift = answer(loss, block[r], z, targets, steps, dual)
+            dual.step[r], dual.drift[r] = step / block.size, drift
+        step_by_block(rows, block, blocks, point, dual, room)
         blocks += 1
-    settle(rows, blocks, point, prox)
+    settle(point, blocks)
 
 
-def _dense_step(rows: Dense, block: Any, now: int, point: Vectors, prox: Prox, dual: Dual) -> None:
-    A, s, d = rows.matrix, rows.constant, rows.matrix.shape[1]
-    x, old, u, moves = point.x, point.old, point.u, dual.z
-    step, drift = dual.step, dual.drift
-    tau, l1, l2 = prox.tau, prox.l1, prox.l2
-    for j in range(x.size):
-        moves[j] = 0.0
-    for j in range(d):
-        old[j] = 0.0  # until the step below, the sum of the drifts
+@by_kind
+def step_by_block(rows: Any, block: Any, now: int, point: Any, dual: Dual, room: Array) -> None:
+    """The step on x and u of a block of rows, by ``dual.step`` and ``dual.drift``."""
+    raise NotImplementedError
+
+
+@step_by_block.of(Dense)
+def _(rows: Dense, block: Any, now: int, point: Vectors, dual: Dual, room: Array) -> None:
+    s, d = rows.constant, rows.matrix.shape[1]
+    x, old, u, prox = point.x, point.old, point.u, point.prox
+    for j in range(d):  # until the step below, the sums of the steps and of the drifts
+        room[j] = old[j] = 0.0
     total, sums = 0.0, 0.0
     for r in range(block.size):
-        a, size, share = A[block[r]], step[r], drift[r]
+        a, step, drift = rows.matrix[block[r]], dual.step[r], dual.drift[r]
         for j in range(d):
-            moves[j] += size * a[j]
-            old[j] += share * a[j]
-        total += size
-        sums += share
-    for j in range(d):
-        w = prox_step(x[j], u[j] + moves[j], tau, l1[j], l2[j])
+            room[j] += step * a[j]
+            old[j] += drift * a[j]
+        total += step
+        sums += drift
+    if s != 0.0:
+        room[d], old[d] = s * total, s * sums
+    for j in range(x.size):
+        w = shrunk(prox, x[j] - prox.tau * (u[j] + room[j]), j, j == d)
         u[j] += old[j]
         old[j] = x[j]
         x[j] = w
-    if s != 0.0:
-        xc = x[d]
-        x[d] = xc - tau * (u[d] + s * total)
-        old[d] = xc
-        u[d] += s * sums
 
 
-def _sparse_step(rows: Sparse, block: Any, now: int, point: Lines, prox: Prox, dual: Dual) -> None:
+@step_by_block.of(Sparse)
+def _(rows: Sparse, block: Any, now: int, point: Lines, dual: Dual, room: Array) -> None:
     data, indices, indptr, s = rows.data, rows.indices, rows.indptr, rows.constant
-    state, step, drift = point.values, dual.step, dual.drift
-    tau, l1, l2 = prox.tau, prox.l1, prox.l2
-    total, sums = 0.0, 0.0
+    state = point.values
     for r in range(block.size):
-        k = block[r]
-        for p in range(indptr[k], indptr[k + 1]):
+        step, drift = dual.step[r], dual.drift[r]
+        for p in range(indptr[block[r]], indptr[block[r] + 1]):
             j = np.uintp(indices[p])
-            state[j, 4] += step[r] * data[p]
-            state[j, 5] += drift[r] * data[p]
-        total += step[r]
-        sums += drift[r]
+            state[j, 4] += step * data[p]
+            state[j, 5] += drift * data[p]
+        if s != 0.0:
+            state[rows.columns, 4] += step * s
+            state[rows.columns, 5] += drift * s
     for r in range(block.size):
-        k = block[r]
-        for p in range(indptr[k], indptr[k + 1]):
-            j = np.uintp(indices[p])
-            if int(state[j, 3]) == now:  # not stepped yet in this block
-                x = state[j, 0]
-                state[j, 0] = prox_step(x, state[j, 2] + state[j, 4], tau, l1[j], l2[j])
-                state[j, 1] = x
-                state[j, 2] += state[j, 5]
-                state[j, 3] = now + 1
-                state[j, 4] = 0.0
-                state[j, 5] = 0.0
+        for p in range(indptr[block[r]], indptr[block[r] + 1]):
+            step_once(point, np.uintp(indices[p]), now, False)
     if s != 0.0:
-        c = state.shape[0] - 1
-        x = state[c, 0]
-        state[c, 0] = x - tau * (state[c, 2] + s * total)
-        state[c, 1] = x
-        state[c, 2] += s * sums
-        state[c, 3] = now + 1
+        step_once(point, np.uintp(rows.columns), now, True)
 
 
-step_by_block = by_kind({Dense: _dense_step, Sparse: _sparse_step})
-"""The step on x and u of a block of rows, by ``dual.step`` and ``dual.drift``."""
+@by_kind
+def step_once(point: Lines, j: int, now: int, free: bool) -> None:
+    """The step on a coordinate, for the first row of a block that asks for it."""
+    state, prox = point.values, point.prox
+    if int(state[j, 3]) == now:
+        x, u = state[j, 0], state[j, 2]
+        state[j, 0] = shrunk(prox, x - prox.tau * (u + state[j, 4]), j, free)
+        state[j, 1], state[j, 2], state[j, 3] = x, u + state[j, 5], now + 1
+        state[j, 4] = state[j, 5] = 0.0

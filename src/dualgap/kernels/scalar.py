@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap.compiled.jit import inlined, prefetch, scalar
+from dualgap.compiled.jit import inlined, scalar
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -158,11 +158,3 @@ def advance(
                 return prox_step(before, u, tau, l1, l2), before
     before = skip(x, u, tau, l1, l2, k - 1)
     return prox_step(before, u, tau, l1, l2), before
-
-
-@inlined
-def fetch_row(data: Any, indices: Any, start: int, stop: int) -> None:
-    """Ask for a sparse row that is needed next: rows in random order come late otherwise."""
-    for p in range(start, stop, 8):
-        prefetch(data, p)
-        prefetch(indices, p)

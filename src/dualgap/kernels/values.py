@@ -1,8 +1,9 @@
 """The arguments of the kernels: small values, split by what they mean.
 
 Tuples of arrays and numbers are all that compiled functions take, because the compiled code is then
-kept on disk. The class of the rows decides at compile time how a row is walked
-(`compiled.jit.by_kind`); every other value has the same type for both layouts.
+kept on disk. The class of a value decides at compile time what is done with it
+(`compiled.jit.by_kind`): that of the rows, how a row is walked; that of the point, what a visit
+does to a coordinate; that of the loss, whether a row has one prediction or several.
 `algorithms.primal_dual.marshalling` makes them of a problem and a state.
 """
 
@@ -31,6 +32,8 @@ class Sparse(NamedTuple):
     data: Any
     indices: Any
     indptr: Any
+    columns: int
+    """How many there are without an appended one."""
     constant: float
     """The value of an appended constant column, 0 if there is none."""
 
@@ -40,22 +43,28 @@ class Targets(NamedTuple):
 
     b: Array
     offset: Array
-    """Of several predictions per row (n, K), or (0, K) where there is none."""
+    """Of K predictions per row (n, K), or (1, K)."""
     weight: Array
     """q_k."""
     ratio: Array
     """q_k/p_k."""
 
 
-class Loss(NamedTuple):
-    """phi, as `kernels.scalar` knows it."""
+class ScalarLoss(NamedTuple):
+    """phi of one prediction per row, as `kernels.scalar` knows it."""
 
     code: int
     parameter: float
 
 
+class Softmax(NamedTuple):
+    """The multinomial loss."""
+
+    classes: int
+
+
 class Prox(NamedTuple):
-    """The prox of tau g, one entry for each coordinate and, of sparse rows, for the intercept."""
+    """The prox of tau g, one entry for each coordinate and for the intercept."""
 
     tau: float
     l1: Array
@@ -63,81 +72,23 @@ class Prox(NamedTuple):
     has_l1: bool
     shrink: Array
     """1/(1 + tau l2)."""
+    common: float
+    """The one entry of `shrink` that serves all but an intercept, where there is no l1; else 0."""
     C: Array
-    """With H the tables for `scalar.advance`, or (-1,); of sparse rows only."""
+    """With H the tables of `regularizers.lazy`, for sparse rows and a single l2; else empty."""
     H: Array
-
-
-class Threshold(NamedTuple):
-    """x = S(w, l1)/l2; one entry of each where all coordinates share theirs."""
-
-    l1: Array
-    inverse_l2: Array
-    has_l1: bool
 
 
 class Steps(NamedTuple):
     """The numbers of an algorithm that are not those of the prox."""
 
-    sigma: float
+    sigma: Array
+    """The dual step of each row, or a single entry."""
     theta: float
     rule: int
     """PROX, FREE, SLOPE or SNAPSHOT."""
-
-
-class Vectors(NamedTuple):
-    """The point, where rows are dense; (K, size) for K predictions per row."""
-
-    x: Array
-    old: Array
-    """The x before the last step."""
-    u: Array
-
-
-class Lines(NamedTuple):
-    """The point, where rows are sparse: what belongs to a coordinate lies side by side."""
-
-    values: Array
-    """(x, x_old, u, step of the last update) for each coordinate."""
-
-
-class ClassLines(NamedTuple):
-    """The point for K predictions per row, where rows are sparse."""
-
-    values: Array
-    """x, x_old and u of each coordinate, (d + 1, 3, K)."""
-    last: Any
-    """The step of its last update."""
-
-
-class Mix(NamedTuple):
-    """The numbers of Katyusha."""
-
-    alpha: float
-    t1: float
-    t2: float
-    keep: float
-
-
-class Coupled(NamedTuple):
-    """The points of Katyusha, where rows are dense."""
-
-    x: Array
-    zeta: Array
-    eta: Array
-    total: Array
-    u: Array
-
-
-class CoupledLines(NamedTuple):
-    """The points of Katyusha, where rows are sparse."""
-
-    values: Array
-    """(zeta, eta, total, x, u, step of the last update, l1, number of its l2), each a line."""
-    l2: Array
-    """The different ones."""
-    maps: Array
-    """`katyusha.tables` of each l2."""
+    precision: float
+    """An iterative dual prox ends when a step of it is at most this."""
 
 
 class Dual(NamedTuple):
@@ -146,8 +97,6 @@ class Dual(NamedTuple):
     y: Array
     v: Array
     """Where the dual-free methods take the slope; empty if they do not."""
-    z: Array
-    """Room for K predictions."""
     step: Array
     """Room for how far x is moved by the rows of a block, or by K predictions."""
     drift: Array

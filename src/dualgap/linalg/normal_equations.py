@@ -16,7 +16,6 @@ from dualgap.designs.tasks import gram_of_columns
 from dualgap.linalg.cholesky import Cholesky, factor_and_condition, lower_factor, units
 from dualgap.linalg.rounding import gamma, sum_error
 
-EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Least reciprocal condition number at which a Gram matrix does instead of the columns."""
 SOLVES = 6

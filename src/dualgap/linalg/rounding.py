@@ -6,6 +6,8 @@ import math
 
 UNIT = 2.0**-53
 """u: a rounded operation is off by at most this share of its result."""
+EPS = 2.0 * UNIT
+"""From 1 to the next number."""
 
 
 def gamma(k: float) -> float:

@@ -18,9 +18,9 @@ from scipy.special import xlog1py, xlogy
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.enclosures import classes
+from dualgap.linalg.rounding import EPS
 from dualgap.losses.contract import Loss
 
-EPS = float(np.finfo(float).eps)
 NEAR = 0.03
 """|p - softmax|/softmax below which the divergence is summed as a series."""
 MOST_CLASSES = 1_000_000

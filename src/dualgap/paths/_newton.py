@@ -22,13 +22,13 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order.curvature import curvature, is_smooth
 from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimate_at
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.limits import passes_at_most
 from dualgap.linalg.line_search import Trial, first_that_falls
+from dualgap.linalg.rounding import EPS
 from dualgap.paths._ahead import Stop
 from dualgap.paths._descent import Descent
 from dualgap.paths._gram import FEWEST

@@ -31,6 +31,7 @@ from dualgap.designs.contract import block_rows
 from dualgap.designs.ledger import NORMS
 from dualgap.designs.rotated import Rotation, reflectors
 from dualgap.designs.sparse import SparseDesign
+from dualgap.linalg.rounding import EPS
 from dualgap.preconditioners.contract import (
     Change,
     Preconditioner,
@@ -38,7 +39,7 @@ from dualgap.preconditioners.contract import (
     refuse_l1,
     require_gamma,
 )
-from dualgap.preconditioners.whiten import BUDGET, EPS, centred_product
+from dualgap.preconditioners.whiten import BUDGET, centred_product
 from dualgap.problem import Problem
 from dualgap.regularizers import ElasticNet
 

@@ -37,6 +37,7 @@ from dualgap.designs.contract import block_rows
 from dualgap.limits import check
 from dualgap.linalg import double
 from dualgap.linalg.double import Double
+from dualgap.linalg.rounding import EPS
 from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.preconditioners.contract import Change, Preconditioner, check_mixing
 from dualgap.preconditioners.units import Moved, Units
@@ -44,7 +45,6 @@ from dualgap.problem import Problem
 from dualgap.regularizers import ElasticNet
 from dualgap.state import State
 
-EPS = float(np.finfo(float).eps)
 WEAK = 1e-4
 """A pivot of a factor at unit diagonal: with a smaller one half of the digits are lost."""
 LEAST = 16.0 * EPS

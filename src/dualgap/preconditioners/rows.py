@@ -18,8 +18,9 @@ import scipy.linalg
 
 from dualgap._arrays import per_row
 from dualgap._types import Array
+from dualgap.linalg.rounding import EPS
 from dualgap.preconditioners.contract import check_mixing
-from dualgap.preconditioners.whiten import EPS, Local, Whitener, Whitening
+from dualgap.preconditioners.whiten import Local, Whitener, Whitening
 from dualgap.problem import Problem
 
 LEAST_PIVOT = 1e-5

@@ -36,6 +36,7 @@ from dualgap.designs import DenseDesign, Design, SparseDesign
 from dualgap.designs.contract import block_rows
 from dualgap.designs.ledger import products
 from dualgap.linalg.cholesky import factor_and_condition
+from dualgap.linalg.rounding import EPS
 from dualgap.preconditioners.contract import (
     Change,
     Preconditioner,
@@ -60,7 +61,6 @@ TRUST = 3
 """Roll-backs after which local curvature is not trusted any more."""
 GOOD_ENOUGH = 0.1
 """Whitening again has nothing to gain where the curvature of P is seen to be 1 but for this."""
-EPS = float(np.finfo(float).eps)
 WELL_CONDITIONED = 1e-8
 """Above this reciprocal condition number one factorisation is accurate enough."""
 CONSTANT = 1e-13

@@ -34,13 +34,16 @@ from dualgap.algorithms.baselines.svrg import Snapshots
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.marshalling import (
+    NONE,
+    dual_of,
     every_target,
     loss_of,
     prox_of,
     rows_of,
     sparse_lines,
+    steps_of,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
@@ -98,9 +101,10 @@ class Katyusha(Snapshots):
         notes = [NO_STRONG_CONVEXITY] if own.steps.accelerating else []
         return Start(replace(s, own=own), notes)
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """Lines 2 and 3 over the stream."""
         from dualgap.kernels import katyusha, values
+        from dualgap.kernels.epoch import run_epoch
 
         own: KatyushaState = s.own
         ratio = self.sampler(problem, own.advice).ratio
@@ -109,23 +113,22 @@ class Katyusha(Snapshots):
         lam = 0.0 if own.steps.accelerating else problem.regularizer.strong_convexity
         keep = 1.0 / (1.0 + alpha * lam)
         assert own.xt is not None
-        rows, mix = rows_of(problem), values.Mix(alpha, tau1, TAU2, keep)
-        l2, number = np.unique(problem.elastic_net.l2[: problem.d], return_inverse=True)
+        rows, mix = rows_of(problem), katyusha.Mix(alpha, tau1, TAU2, keep)
         total, size = np.zeros(problem.size), problem.size
-        point: values.Coupled | values.CoupledLines
+        prox = prox_of(problem, alpha, 0)
+        point: katyusha.Coupled | katyusha.CoupledLines
         if isinstance(rows, values.Dense):
-            point = values.Coupled(s.x, own.xt.copy(), own.eta.copy(), total, s.u)
+            point = katyusha.Coupled(s.x, own.xt.copy(), own.eta.copy(), total, s.u, prox, mix)
         else:
-            lines = sparse_lines(problem.d, own.xt, own.eta, total, s.x, s.u, width=8)
-            lines[:size, 6] = problem.elastic_net.l1
-            lines[: problem.d, 7] = number
+            l2, number = np.unique(problem.elastic_net.l2[: problem.d], return_inverse=True)
+            lines = sparse_lines(problem.d, own.xt, own.eta, total, NONE, s.x, s.u, number, width=8)
             maps = katyusha.tables(l2, stream.size, alpha, tau1, TAU2, keep)
-            point = values.CoupledLines(lines, l2, maps)
-        katyusha.katyusha(
+            point = katyusha.CoupledLines(lines, maps, prox, mix)
+        run_epoch(
             rows, stream, every_target(problem, ratio), loss_of(problem),
-            prox_of(problem, alpha, 0), mix, point, s.y,
+            steps_of(math.inf, 0.0, values.SNAPSHOT), point, dual_of(s.y, None),
         )  # fmt: skip
-        if isinstance(point, values.Coupled):
+        if isinstance(point, katyusha.Coupled):
             zeta, eta = point.zeta, point.eta
         else:
             zeta, eta, total = (np.ascontiguousarray(point.values[:size, k]) for k in range(3))

@@ -28,7 +28,7 @@ from dualgap.algorithms.primal_dual.randomised import (
     passes_and_check,
     randomised_start,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -69,7 +69,7 @@ class SAGA(Randomised):
         """A few passes and a check."""
         return passes_and_check(self, problem, s)
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """Lines 2-4 for each row of the stream."""
         from dualgap.kernels.values import SLOPE
 

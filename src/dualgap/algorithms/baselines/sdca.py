@@ -22,10 +22,12 @@ from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.family import with_dual
 from dualgap.algorithms.primal_dual.marshalling import (
+    dual_of,
     every_target,
+    exact_point_of,
     loss_of,
     rows_of,
-    threshold_of,
+    steps_of,
 )
 from dualgap.algorithms.primal_dual.randomised import (
     REFRESH,
@@ -33,7 +35,7 @@ from dualgap.algorithms.primal_dual.randomised import (
     passes_and_check,
     randomised_start,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.problem import Problem
@@ -148,16 +150,20 @@ class SDCA(Randomised):
         refresh = REFRESH - int(s.passes) % REFRESH  # which is part of a check
         return Plan(s.passes + min(passes, refresh), s.passes, gap)
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """Line 2 for each row of the stream."""
-        from dualgap.kernels.sdca import sdca
+        from dualgap.kernels.epoch import run_epoch
+        from dualgap.kernels.sdca import ENOUGH
+        from dualgap.kernels.values import PROX
 
-        g, w, y = problem.elastic_net, -s.u, s.y.copy()
-        sdca(
+        g, w, dual = problem.elastic_net, -s.u, dual_of(s.y, None)
+        with np.errstate(divide="ignore"):
+            sigma = 1.0 / self._reach(problem)
+        run_epoch(
             rows_of(problem), stream, every_target(problem, problem.q), loss_of(problem),
-            threshold_of(g), self._reach(problem), w, y,
+            steps_of(sigma, 0.0, PROX, ENOUGH), exact_point_of(g, w), dual,
         )  # fmt: skip
-        return replace(s, x=g.dual_x(w), y=y, u=-w)
+        return replace(s, x=g.dual_x(w), y=dual.y, u=-w)
 
     def _reach(self, problem: Problem) -> Array:
         """rho_k = q_k sum_j a_kj^2/l2_j."""

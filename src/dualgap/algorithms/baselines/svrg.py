@@ -25,7 +25,7 @@ from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.primal_dual.family import with_dual
 from dualgap.algorithms.primal_dual.marshalling import visited
 from dualgap.algorithms.primal_dual.randomised import Randomised, randomised_start
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import Steps
 from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
@@ -49,7 +49,7 @@ class Snapshots(Randomised):
         """Passes of an inner loop, and the one of the full gradient."""
         return self.check_every + 1.0
 
-    def stream(self, problem: Problem, s: State) -> Rows:
+    def stream(self, problem: Problem, s: State) -> Stream:
         """The rows of one inner loop; every loop so far had one pass for its gradient."""
         return super().stream(problem, replace(s, passes=s.passes - s.t))
 
@@ -92,7 +92,7 @@ class SVRG(Snapshots):
         """tau = 0.1/Lc; there is no dual step and no extrapolation."""
         return Steps(0.1 * problem.loss.known_gamma / Lam, math.nan, 0.0)
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """Lines 2 and 3 over the stream."""
         from dualgap.kernels.values import SNAPSHOT
 

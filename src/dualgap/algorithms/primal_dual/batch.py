@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dualgap._arrays import dot
 from dualgap.algorithms.primal_dual.family import PrimalDual
 from dualgap.algorithms.primal_dual.state import update
+from dualgap.linalg.rounding import EPS
 from dualgap.problem import Problem
 from dualgap.state import State, replace
-
-EPS = float(np.finfo(float).eps)
 
 
 def watch_Lam(algorithm: PrimalDual, problem: Problem, old: State, s: State) -> State:

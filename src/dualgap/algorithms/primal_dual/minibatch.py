@@ -18,8 +18,9 @@ from dualgap.algorithms.primal_dual.marshalling import (
     point_of,
     prox_of,
     rows_of,
+    steps_of,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dualgap.algorithms.primal_dual.spdc import SPDC
 
 
-def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
+def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Stream) -> State:
     """The points after the stream, block by block."""
     from dualgap.kernels import values
     from dualgap.kernels.minibatch import minibatch
@@ -37,13 +38,12 @@ def visit_blocks(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> S
     steps, ratio = own.steps, algorithm.sampler(problem, own.advice).ratio
     rule = values.FREE if algorithm.dual_free else values.PROX
     assert own.xt is not None
-    point = point_of(problem, s.x, own.xt, s.u, width=6)
-    room = np.zeros(problem.size), np.empty(m), np.empty(m)
-    dual = dual_of(s.y, own.v)._replace(z=room[0], step=room[1], drift=room[2])
+    prox = prox_of(problem, steps.tau, -(-stream.size // m))
+    point = point_of(problem, prox, s.x, own.xt, s.u, width=6)
+    dual = dual_of(s.y, own.v)._replace(step=np.empty(m), drift=np.empty(m))
     minibatch(
         rows_of(problem), stream, every_target(problem, ratio), loss_of(problem),
-        prox_of(problem, steps.tau, -(-stream.size // m)),
-        values.Steps(steps.sigma, steps.theta, rule), point, dual,
+        steps_of(steps.sigma, steps.theta, rule), point, dual, np.zeros(problem.size),
     )  # fmt: skip
-    x, old, u = columns_of(point, problem.size)
+    x, old, u = columns_of(problem, point)
     return update(s, x=x, xt=old, y=dual.y, u=u, v=dual.v if algorithm.dual_free else None)

@@ -20,7 +20,7 @@ from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.points import conjugate_at
 from dualgap.algorithms.primal_dual.adaptation import known_curvature
 from dualgap.algorithms.primal_dual.family import PrimalDual, first_state, with_dual
-from dualgap.algorithms.primal_dual.sampling import Rows, Sampler, make_sampler
+from dualgap.algorithms.primal_dual.sampling import Sampler, Stream, make_sampler
 from dualgap.algorithms.primal_dual.state import update
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -62,13 +62,13 @@ class Randomised(PrimalDual):
         """Passes of one step."""
         return float(self.check_every)
 
-    def stream(self, problem: Problem, s: State) -> Rows:
+    def stream(self, problem: Problem, s: State) -> Stream:
         """The rows that the next step visits."""
         sampler, first = self.sampler(problem, s.own.advice), int(s.passes)
         return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
 
     @abstractmethod
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """The points after one update for each row of the stream; nothing else is counted."""
 
     def prepare(self, problem: Problem, s: State) -> None:

@@ -20,7 +20,7 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice
 from dualgap.problem import Problem
 
-Rows = np.ndarray[Any, np.dtype[np.int64]]
+Stream = np.ndarray[Any, np.dtype[np.int64]]
 """Numbers of rows, in the order in which they are visited."""
 
 NAMES = {
@@ -60,7 +60,7 @@ class Sampler:
         object.__setattr__(self, "least", float(self.p[self.p > 0].min()))
         object.__setattr__(self, "even", bool((self.p == self.least).all()))
 
-    def rows(self, epoch: int) -> Rows:
+    def rows(self, epoch: int) -> Stream:
         """The rows of one pass."""
         rng = np.random.default_rng([self.seed, epoch])
         n = self.p.size

@@ -30,7 +30,7 @@ from dualgap.algorithms.primal_dual.randomised import (
     passes_and_check,
     randomised_start,
 )
-from dualgap.algorithms.primal_dual.sampling import Rows
+from dualgap.algorithms.primal_dual.sampling import Stream
 from dualgap.algorithms.primal_dual.schedules import (
     Steps,
     df_spdc_steps,
@@ -56,7 +56,7 @@ def bold_factor(schedule: str | None, boldness: float) -> float:
     return PROVED if schedule == "theorem" else max(BOLD * boldness, PROVED)
 
 
-def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Rows) -> State:
+def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Stream) -> State:
     """Lines 2-5 of Algorithm 5 (or 7) for each row of the stream."""
     from dualgap.kernels.values import FREE, PROX
 
@@ -125,7 +125,7 @@ class SPDC(Randomised):
         least = self.batch * self.sampler(problem, advice).least
         return min(least, 1.0), problem.n / self.batch
 
-    def visit(self, problem: Problem, s: State, stream: Rows) -> State:
+    def visit(self, problem: Problem, s: State, stream: Stream) -> State:
         """The state after the rows of the stream, by the kernel for this loss and these blocks."""
         visit = visit_rows if self.batch == 1 else visit_blocks
         return visit(self, problem, s, stream)

@@ -91,7 +91,7 @@ def descent(
     Class by class, by coordinate descent: the minimiser but for `tuning.Classes.exact`, unless that
     takes more than ``most`` multiplications.
     """
-    from dualgap.kernels.coordinate import gram_sweeps
+    from dualgap.kernels.coordinate import EVERYWHERE, gram_sweeps
 
     out, work = np.empty_like(x), 0.0
     sweeps = max(tuning.CLASSES.least_sweeps, int(most / G.size))
@@ -105,7 +105,7 @@ def descent(
         piece = max(1, int(PIECE // block.size))
         while done < sweeps and left > goal:
             some = min(piece, sweeps - done)
-            count, left = gram_sweeps(block, gradient, t, limits, ridge, some, goal)
+            count, left = gram_sweeps(block, gradient, t, limits, ridge, EVERYWHERE, some, goal)
             done += count
             if current().ends(count * block.size):
                 break

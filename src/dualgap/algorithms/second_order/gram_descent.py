@@ -15,11 +15,11 @@ import numpy as np
 
 from dualgap._arrays import within
 from dualgap._types import Array, Mask
-from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order import tuning
 from dualgap.designs.columns import PIECE, Bounds
 from dualgap.limits import current
 from dualgap.linalg.cholesky import solved_once
+from dualgap.linalg.rounding import EPS
 
 
 def descend(
@@ -38,7 +38,9 @@ def descend(
     ``enough(t, gradient of the quadratic)``, or until the limits of the call end it. With ``ends``,
     low and high, t stays between them.
     """
-    sweep, bounds = _sweeps(ends is not None), ends or ()
+    from dualgap.kernels.coordinate import EVERYWHERE, gram_sweeps
+
+    bounds = EVERYWHERE if ends is None else np.array(ends)
     t, g, count, limits = x.copy(), u.copy(), 0.0, current()
     goal = max(goal, float(np.max(H.diagonal() * (EPS * x) ** 2, initial=0.0)))  # rounding of x
     for _ in range(tuning.DESCENT.rounds):
@@ -48,7 +50,7 @@ def descend(
         work = float(H.shape[0] * (support + tuning.DESCENT.visit))
         piece = max(1, int(PIECE // work))
         while sweeps < most and left > goal:
-            done, left = sweep(H, g, t, l1, l2, *bounds, min(piece, most - sweeps), goal)
+            done, left = gram_sweeps(H, g, t, l1, l2, bounds, min(piece, most - sweeps), goal)
             sweeps += done
             if limits.ends_beside(done * work):
                 return t, count + sweeps
@@ -64,17 +66,6 @@ def descend(
         if enough is not None and enough(t, g):
             break
     return t, count
-
-
-def _sweeps(bounded: bool) -> Callable[..., tuple[int, float]]:
-    """The compiled sweeps; what is not needed is not loaded."""
-    if bounded:
-        from dualgap.kernels.bounded import bounded_gram_sweeps
-
-        return bounded_gram_sweeps
-    from dualgap.kernels.coordinate import gram_sweeps
-
-    return gram_sweeps
 
 
 def polish(H: Array, g: Array, x: Array, l1: Array, l2: Array) -> bool:

@@ -275,7 +275,9 @@ class Restricted:
         if later:
             most = max(columns.gram_sweeps, few)
         before = np.sign(x)
-        self.sweeps, worst = columns.sweeps(w, r, x, h, self.l1, self.l2, most, goal, self.ends)
+        self.sweeps, worst = columns.sweeps(
+            w, r, x, h, self.l1, self.l2, most, goal, bounds=self.ends
+        )
         self.touched += self.sweeps * columns.nonzeros
         if self.ends is not None:
             return x
