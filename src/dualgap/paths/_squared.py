@@ -1,7 +1,7 @@
-"""Squared loss, on the Gram matrix: the data are read once for all, and twice to certify a point.
+"""Squared loss: the data are read once for all, or for a space, and twice to certify many points.
 
 By columns (d <= n), see `_quadratic`: every point costs d x d work, with l2 alone by a tridiagonal
-form of G (`_shifted`), with l1 by coordinate descent on G from the point before.
+form of G (`linalg.shifted`), with l1 by coordinate descent on G from the point before.
 
 By rows (n < d, l2 alone). With p the weights of the penalty and K = A diag(1/p) A', what must
 hold, y = A x + c - b with x = -diag(1/p) A'Qy/l2 and sum_i q_i y_i = 0, is a system in
@@ -13,9 +13,15 @@ solved for 1 and for b; their combination of mean 0 gives c. Then x is one produ
 
 By sets of columns (n < d, with l1), see `_sets`.
 
-Nothing rests on this but speed: points are certified from the data, many in one go (`_estimates`).
-One whose gap is not what was asked for (G, known to rounding, has the square of A's condition) is
-left to a solve of its own.
+In a Krylov space (l2 alone, where no Gram matrix can be had). With t = diag(p)^(1/2) x the points
+solve (M + l2 I) t = diag(p)^(-1/2) v for one M = diag(p)^(-1/2) G diag(p)^(-1/2), and the spaces of
+v, Mv, M^2 v, ... are the same for every l2: with V an orthonormal basis of one of them and
+T = V M V', each point is t = V's, (T + l2 I) s = |v| e_1. The space grows, by one product with
+A'QA, until the gap |r|^2/(2 l2) is small enough.
+
+Nothing rests on this but speed: points are certified from the data, many in one go
+(`certificate.estimates`). One whose gap is not what was asked for (G, known to rounding, has the
+square of A's condition) is left to a solve of its own.
 """
 
 from __future__ import annotations
@@ -29,13 +35,14 @@ from dualgap._types import Array
 from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimated_pair
+from dualgap.certificate.estimates import estimates, points_at_once
 from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.limits import passes_at_most
 from dualgap.linalg.hessian_factor import symmetric_gram
-from dualgap.paths._estimates import estimates, points_at_once
+from dualgap.linalg.krylov_factor import krylov_space
+from dualgap.linalg.shifted import REDUCTION, Shifted
 from dualgap.paths._quadratic import Centred, is_close, targets, value_and_gap
 from dualgap.paths._sets import Sets
-from dualgap.paths._shifted import REDUCTION, Shifted
 from dualgap.problem import Problem
 
 FEWEST = 4
@@ -48,10 +55,19 @@ SWEEPS = 20.0
 """A point with l1 is taken to cost so many sweeps over G."""
 SET = 1.5
 """A set of columns is taken to have this many times as many as there are rows."""
+LONGEST = 300
+"""A Krylov space of more vectors than this would take longer than what it spares."""
+
+Strengths = Sequence[tuple[float, float]]
 
 
-def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
+def pays(problem: Problem, strengths: Strengths) -> bool:
     """Whether the path is one for this, and shorter so."""
+    return on_gram_matrix(problem, strengths) or in_one_space(problem, strengths)
+
+
+def on_gram_matrix(problem: Problem, strengths: Strengths) -> bool:
+    """Whether a Gram matrix can be had, and pays."""
     n, d = problem.base.shape
     count, side = len(strengths), min(n, d)
     if not (problem.loss.is_quadratic and side <= GRAMS.largest_side and count >= FEWEST):
@@ -65,6 +81,13 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     work = problem.base.gram_multiplications(d <= n)
     work += min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
     return work <= count * spared(problem)
+
+
+def in_one_space(problem: Problem, strengths: Strengths) -> bool:
+    """Whether one Krylov space serves all strengths."""
+    if not (problem.loss.is_quadratic and len(strengths) >= FEWEST):
+        return False
+    return bool(problem.penalty_weights.all()) and all(l1 == 0 < l2 for l1, l2 in strengths)
 
 
 def spared(problem: Problem) -> float:
@@ -82,15 +105,13 @@ class Found(NamedTuple):
     passes: float
 
 
-def points(
-    problem: Problem, strengths: Sequence[tuple[float, float]], tol: float, most: float
-) -> Iterator[Found]:
+def points(problem: Problem, strengths: Strengths, tol: float, most: float) -> Iterator[Found]:
     """The points, in order; their gaps are found together, many at a time.
 
     For work on G of as much as ``most`` passes a point is given up. The last points are missing
     where the rest of the path is left to others.
     """
-    model, passes, many = _model(problem, strengths), 2.0, points_at_once(problem)
+    model, passes, many = _model(problem, strengths, most), 2.0, points_at_once(problem)
     for start in range(0, len(strengths), many):
         some = strengths[start : start + many]
         X, spent = np.empty((len(some), problem.size)), []
@@ -103,7 +124,7 @@ def points(
                 break
             spent.append(passes + model.passes)
             passes = 1.0
-        found = estimates(problem, some, X)
+        found = estimates(problem, some, X) if some else ([], X)
         for pair, x, certificate, y, p in zip(some, X, *found, spent, strict=True):
             if not is_good(problem, certificate, tol):
                 certificate, y = estimated_pair(problem.with_strengths(*pair), x, None)
@@ -128,8 +149,10 @@ class _Model(Protocol):
         """x at these strengths, the intercept last."""
 
 
-def _model(problem: Problem, strengths: Sequence[tuple[float, float]]) -> _Model:
+def _model(problem: Problem, strengths: Strengths, most: float) -> _Model:
     n, d = problem.base.shape
+    if not on_gram_matrix(problem, strengths):
+        return _Space(problem, most)
     if d <= n:
         return _Columns(problem, len(strengths))
     if any(l1 > 0 for l1, _ in strengths):
@@ -195,3 +218,34 @@ class _Rows:
         one, b = self.shifted.solve(l2, self.right).T  # and l2 cancels in x
         c = float(self.root @ b) / float(self.root @ one) if problem.fit_intercept else 0.0
         return problem.joined(self.inverse * problem.base.rmatvec(self.root * (b - c * one)), c)
+
+
+class _Space(Centred):
+    """One Krylov space for all strengths."""
+
+    passes, gives_up = 0.0, False
+
+    def __init__(self, problem: Problem, most: float) -> None:
+        super().__init__(problem)
+        self.unit = 1.0 / np.sqrt(problem.penalty_weights)
+        v = self.unit * self.v
+        self.space = krylov_space(problem.base, problem.q, self.m, self.unit, v, LONGEST)
+        self.most, self.passes = most, 1.0
+
+    def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
+        """x, the intercept last; the path is given up where it would take too many products."""
+        space, s, limit = self.space, np.zeros(0), self.space.size + self.most - 2.0
+        known = space.size
+        while True:
+            square, gap = self.e, 0.5 * space.length**2 / l2
+            if space.size:
+                s = space.solve(l2)
+                square, gap = self.e - space.length * float(s[0]), 0.5 * space.left(s) ** 2 / l2
+            if is_close(problem, 0.5 * square, gap, tol):
+                break
+            self.gives_up = not space.may_grow or space.size + 1 > limit
+            if self.gives_up:
+                break
+            space.grow()
+        self.passes = float(space.size - known)
+        return self.joined(problem, self.unit * (s @ space.V[: space.size]))
