@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +40,8 @@ SURE = 0.3
 """A point is not looked at if a step is expected to leave this share of the gap asked for."""
 LOOSE = 0.1
 """A quadratic model is solved until the step leaves at most this share of the gap."""
-HALVINGS = tuple(0.5**k for k in range(1, 11))
-"""The lengths that are tried where a step has raised P."""
+LENGTHS = tuple(0.5**k for k in range(11))
+"""The lengths of a step that are tried until one does not raise P."""
 
 
 def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
@@ -57,6 +58,18 @@ def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     return all(l1 > 0 and (l2 > 0 or lasso_too) for l1, l2 in strengths)
 
 
+class Before(NamedTuple):
+    """The point that a step has left."""
+
+    x: Array
+    z: Array
+    """A x + offset."""
+    primal: float
+    """P(x)."""
+    gap: float
+    """About the gap there."""
+
+
 @dataclass(frozen=True, eq=False)
 class ChordState:
     """What a run with one H for many points knows besides its point."""
@@ -71,8 +84,8 @@ class ChordState:
     """What the last step with an old H has left of the gap, and the last with a new one."""
     is_new: bool = False
     """Whether H was formed for the last step."""
-    before: State | None = None
-    """The point of the last step; None before the first."""
+    before: Before | None = None
+    """Where the last step began; None before the first."""
     is_known: bool = True
     """Whether z, y and u belong to x; otherwise nobody has looked at x yet."""
     was_short: bool = False
@@ -93,23 +106,21 @@ class Chords(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state at x0, and y = phi'(z) there (y0 plays no part)."""
-        x, z = problem.zeros() if x0 is None else x0, advice.predictions
-        z, passes = (problem.predict(x), 0.5) if z is None else (z, 0.0)
+        x, z, passes = problem.zeros() if x0 is None else x0, advice.predictions, 0.0
+        if z is None:
+            z, passes = problem.predict(x), 0.5
         phi, y = problem.mean_loss_grad(z)
         s = State(
-            algorithm=self.name, t=0, passes=passes, x=x, y=y, z=z, u=y, dual=-math.inf,
-            primal=phi + problem.elastic_net.value(x), own=ChordState(z, math.inf),
+            algorithm=self.name, t=0, passes=0.0, x=x, y=y, z=z, u=y, primal=0.0,
+            dual=-math.inf, own=ChordState(z, math.inf),
         )  # fmt: skip
-        return Start(_with_slopes(problem, s))
+        return Start(_state_at(problem, s, x, z, y, phi + problem.elastic_net.value(x), passes))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """H, at the strengths of this problem, and how good its steps have been."""
         kept: ChordState = earlier.own
-        rates = kept.rates
-        if earlier.dual > -math.inf and kept.before is not None:  # somebody has judged its end
-            rates = _learnt(problem, kept, earlier.primal - earlier.dual)
         model = None if kept.model is None else kept.model.at_strengths(problem)
-        return replace(s, own=replace(s.own, model=model, rates=rates))
+        return replace(s, own=replace(s.own, model=model, rates=kept.rates))
 
     def estimated_gap(self, problem: Problem, s: State) -> float:
         """The gap near the solution."""
@@ -117,66 +128,71 @@ class Chords(SecondOrder):
 
     def step(self, problem: Problem, s: State) -> State:
         """To the minimiser of the model, with an H that serves; P = inf where none can be had."""
-        s = s if s.own.is_known else _looked_at(problem, s)
+        if not s.own.is_known:
+            s = _looked_at(problem, s, s.x, None)
         own: ChordState = s.own
         gap, target = own.gap, self.tol * problem.scale(s.primal)
-        last = math.inf if own.before is None else own.before.own.gap
-        if not 0.0 < gap < math.inf:
-            return replace(s, primal=math.inf)
-        model = own.model
-        is_new = model is None or own.was_short or not model.serves(problem, s)
-        if model is None or is_new or _steps_left(gap, last, target) > model.price + 1.0:
-            # With a new H about one step is left: it is formed if more are saved than it costs.
+        last = math.inf if own.before is None else own.before.gap
+        model, is_new = own.model, False
+        if not (0.0 < gap < math.inf and s.primal < math.inf):
+            return replace(s, t=s.t + 1, primal=math.inf)
+        if (
+            model is None
+            or own.was_short
+            or not model.serves(problem, s)
+            # With a new H about one step is left: it pays if more are saved than it costs.
+            or _steps_left(gap, last, target) > model.price + 1.0
+        ):
             is_new, model = True, model_for(problem, s, own.hess, model)
             if model is None:
-                return replace(s, primal=math.inf)
+                return replace(s, t=s.t + 1, primal=math.inf)
         share = max(min(LOOSE, SURE * target / gap), _forcing(problem, gap, last))
         d, Ad, passes = model.step(problem, s, share)
         expected = own.rates[is_new] * gap
-        own = replace(own, model=model, is_new=is_new, before=s, is_known=False, gap=expected)
-        new = replace(
-            s, t=s.t + 1, passes=s.passes + passes + is_new, x=s.x + d, own=own, dual=-math.inf,
-            z=None if Ad is None else s.z + Ad,
+        known = expected > SURE * target
+        own = replace(
+            own, model=model, is_new=is_new, before=Before(s.x, s.z, s.primal, gap), gap=expected,
+            is_known=known,
         )  # fmt: skip
-        return new if expected <= SURE * target else _looked_at(problem, new)
+        new = replace(s, t=s.t + 1, passes=s.passes + passes + is_new, x=s.x + d, own=own)
+        return _looked_at(problem, new, new.x, None if Ad is None else s.z + Ad) if known else new
 
 
-def _looked_at(problem: Problem, s: State) -> State:
+def _looked_at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
     """The state at x, or at a point on the way there that is no worse than the one before."""
     own, before = s.own, s.own.before
-    z, passes = (problem.predict(s.x), s.passes + 0.5) if s.z is None else (s.z, s.passes)
+    passes = s.passes if z is not None else s.passes + 0.5
+    far = problem.predict(x) if z is None else z
 
     def look(share: float) -> Trial:
-        x = s.x if share == 1.0 else before.x + share * (s.x - before.x)
-        at = z if share == 1.0 else before.z + share * (z - before.z)
-        phi, y = problem.mean_loss_grad(at)
-        primal = phi + problem.elastic_net.value(x)
-        return Trial(primal, 0.0, replace(s, x=x, z=at, y=y, primal=primal, passes=passes))
+        end, z = x, far
+        if share < 1.0:
+            end, z = before.x + share * (x - before.x), before.z + share * (far - before.z)
+        phi, y = problem.mean_loss_grad(z)
+        return Trial(phi + problem.elastic_net.value(end), 0.0, (end, z, y))
 
     # A sum over many rows may rise by its rounding.
-    found = first_that_falls(look, (1.0, *HALVINGS), before.primal, 0.0, 8.0 * UNIT)
-    if found is None:
-        return replace(s, primal=math.inf) if own.is_new else replace(
-            before, t=s.t, passes=passes, own=replace(before.own, was_short=True)
-        )  # fmt: skip
-    length, end = found
-    new = _with_slopes(problem, replace(end.point, own=replace(own, was_short=length < 1.0)))
-    return replace(new, own=replace(new.own, rates=_learnt(problem, own, new.own.gap)))
+    found = first_that_falls(look, LENGTHS, before.primal, 0.0, 8.0 * UNIT)
+    if found is None and own.is_new:
+        return replace(s, primal=math.inf)
+    share, end = (0.0, look(0.0)) if found is None else found
+    end_x, end_z, y = end.point
+    return _state_at(problem, s, end_x, end_z, y, end.value, passes, share < 1.0)
 
 
-def _with_slopes(problem: Problem, s: State) -> State:
-    """The state with u, phi'' and about the gap."""
-    u, hess = problem.adjoint(s.y), curvature(problem, s.z, s.y)
-    own = replace(s.own, hess=hess, gap=gap_nearby(problem, s.x, s.y, u, hess), is_known=True)
-    return replace(s, u=u, own=own, passes=s.passes + 0.5)
-
-
-def _learnt(problem: Problem, own: ChordState, gap: float) -> tuple[float, float]:
-    """The rates, after the last step has left this gap."""
-    assert own.before is not None
-    least = LEAST_RATE**2 if problem.loss.is_quadratic else LEAST_RATE
-    rate = max(gap / own.before.own.gap, least)
-    return (own.rates[0], rate) if own.is_new else (rate, own.rates[1])
+def _state_at(
+    problem: Problem, s: State, x: Array, z: Array, y: Array, primal: float, passes: float,
+    was_short: bool = False,
+) -> State:  # fmt: skip
+    """The state at x with u, phi'' and about the gap, and what the step there has left of it."""
+    own, u, hess = s.own, problem.adjoint(y), curvature(problem, z, y)
+    gap, rates = gap_nearby(problem, x, y, u, hess), own.rates
+    if own.before is not None:
+        least = LEAST_RATE**2 if problem.loss.is_quadratic else LEAST_RATE
+        rate = max(gap / own.before.gap, least)
+        rates = (rates[0], rate) if own.is_new else (rate, rates[1])
+    own = replace(own, hess=hess, gap=gap, rates=rates, is_known=True, was_short=was_short)
+    return replace(s, x=x, z=z, y=y, u=u, primal=primal, passes=passes + 0.5, own=own)
 
 
 def _forcing(problem: Problem, gap: float, last: float) -> float:
