@@ -1,27 +1,17 @@
-"""Squared loss: the data are read once for all, or for a space, and twice to certify many points.
+"""Squared loss: what the points share is found once, and they are certified many in one go.
 
-By columns (d <= n), see `_quadratic`: every point costs d x d work, with l2 alone by a tridiagonal
-form of G (`linalg.shifted`), with l1 by coordinate descent on G from the point before.
+l2 alone: every point is one solution of (M + l2 I) t = diag(p)^(-1/2) v for one matrix
+M = diag(p)^(-1/2) G diag(p)^(-1/2), with t = diag(p)^(1/2) x, p the weights of the penalty, and G
+and v as in `_quadratic`. If G is small it is formed, for d <= n, and brought to tridiagonal form
+(`linalg.shifted`). If not, the spaces of v, Mv, M^2 v, ... are the same for every l2: with V an
+orthonormal basis of one of them and T = V M V', each point is t = V's, (T + l2 I) s = |v| e_1. The
+space grows, by one product with A'QA, until the gap |r|^2/(2 l2) is small enough.
 
-By rows (n < d, l2 alone). With p the weights of the penalty and K = A diag(1/p) A', what must
-hold, y = A x + c - b with x = -diag(1/p) A'Qy/l2 and sum_i q_i y_i = 0, is a system in
-w = Q^(1/2) y:
+With l1: coordinate descent on G from the point before, or on the part of it that matters (`_sets`).
 
-    (l2 I + Q^(1/2) K Q^(1/2)) w = l2 Q^(1/2) (c - b)
-
-solved for 1 and for b; their combination of mean 0 gives c. Then x is one product with A'.
-
-By sets of columns (n < d, with l1), see `_sets`.
-
-In a Krylov space (l2 alone, where no Gram matrix can be had). With t = diag(p)^(1/2) x the points
-solve (M + l2 I) t = diag(p)^(-1/2) v for one M = diag(p)^(-1/2) G diag(p)^(-1/2), and the spaces of
-v, Mv, M^2 v, ... are the same for every l2: with V an orthonormal basis of one of them and
-T = V M V', each point is t = V's, (T + l2 I) s = |v| e_1. The space grows, by one product with
-A'QA, until the gap |r|^2/(2 l2) is small enough.
-
-Nothing rests on this but speed: points are certified from the data, many in one go
-(`certificate.estimates`). One whose gap is not what was asked for (G, known to rounding, has the
-square of A's condition) is left to a solve of its own.
+Nothing rests on this but speed: points are certified from the data (`certificate.estimates`). One
+whose gap is not what was asked for (G, known to rounding, has the square of A's condition) is left
+to a solve of its own.
 """
 
 from __future__ import annotations
@@ -32,16 +22,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimated_pair
 from dualgap.certificate.estimates import estimates, points_at_once
 from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.limits import passes_at_most
-from dualgap.linalg.hessian_factor import symmetric_gram
 from dualgap.linalg.krylov_factor import krylov_space
 from dualgap.linalg.shifted import REDUCTION, Shifted
-from dualgap.paths._quadratic import Centred, is_close, targets, value_and_gap
+from dualgap.paths._quadratic import Centred, is_close
 from dualgap.paths._sets import Sets
 from dualgap.problem import Problem
 
@@ -70,24 +58,28 @@ def on_gram_matrix(problem: Problem, strengths: Strengths) -> bool:
     """Whether a Gram matrix can be had, and pays."""
     n, d = problem.base.shape
     count, side = len(strengths), min(n, d)
-    if not (problem.loss.is_quadratic and side <= GRAMS.largest_side and count >= FEWEST):
+    if not (_is_one(problem, strengths) and side <= GRAMS.largest_side):
         return False
-    if not (problem.penalty_weights.all() and all(l1 + l2 > 0 for l1, l2 in strengths)):
-        return False
-    if any(l1 > 0 for l1, _ in strengths):
-        side = min(int(SET * n), d)
-        work = problem.base.gram_multiplications(d <= n) * (side / d if n < d else 1.0)
-        return work + count * SWEEPS * side * side <= count * spared(problem)
     work = problem.base.gram_multiplications(d <= n)
+    if all(l1 > 0 for l1, _ in strengths):
+        side = min(int(SET * n), d)
+        work = work * (side / d if n < d else 1.0) + count * SWEEPS * side * side
+        return work <= count * spared(problem)
     work += min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
-    return work <= count * spared(problem)
+    has_l1 = any(l1 > 0 for l1, _ in strengths)
+    return d <= n and not has_l1 and work <= count * spared(problem)
 
 
 def in_one_space(problem: Problem, strengths: Strengths) -> bool:
     """Whether one Krylov space serves all strengths."""
+    return _is_one(problem, strengths) and all(l1 == 0 for l1, _ in strengths)
+
+
+def _is_one(problem: Problem, strengths: Strengths) -> bool:
+    """Whether the points share what there is to know."""
     if not (problem.loss.is_quadratic and len(strengths) >= FEWEST):
         return False
-    return bool(problem.penalty_weights.all()) and all(l1 == 0 < l2 for l1, l2 in strengths)
+    return bool(problem.penalty_weights.all()) and all(l1 + l2 > 0 for l1, l2 in strengths)
 
 
 def spared(problem: Problem) -> float:
@@ -115,15 +107,15 @@ def points(problem: Problem, strengths: Strengths, tol: float, most: float) -> I
     for start in range(0, len(strengths), many):
         some = strengths[start : start + many]
         X, spent = np.empty((len(some), problem.size)), []
-        for k, pair in enumerate(some):
-            quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-            with quiet, passes_at_most(problem, most):
+        quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
+        with quiet, passes_at_most(problem, most * len(some)):
+            for k, pair in enumerate(some):
                 X[k] = model.solve(problem, *pair, tol)
-            if model.gives_up:
-                some, X = some[:k], X[:k]
-                break
-            spent.append(passes + model.passes)
-            passes = 1.0
+                if model.gives_up:
+                    some, X = some[:k], X[:k]
+                    break
+                spent.append(passes + model.passes)
+                passes = 1.0
         found = estimates(problem, some, X) if some else ([], X)
         for pair, x, certificate, y, p in zip(some, X, *found, spent, strict=True):
             if not is_good(problem, certificate, tol):
@@ -150,74 +142,26 @@ class _Model(Protocol):
 
 
 def _model(problem: Problem, strengths: Strengths, most: float) -> _Model:
-    n, d = problem.base.shape
     if not on_gram_matrix(problem, strengths):
         return _Space(problem, most)
-    if d <= n:
-        return _Columns(problem, len(strengths))
-    if any(l1 > 0 for l1, _ in strengths):
+    if strengths[0][0] > 0:
         return Sets(problem)
-    return _Rows(problem, len(strengths))
+    return _Matrix(problem, len(strengths))
 
 
-class _Columns(Centred):
-    """P in terms of G, v and e."""
+class _Matrix(Centred):
+    """M, in tridiagonal form."""
 
     passes, gives_up = 0.0, False
 
     def __init__(self, problem: Problem, count: int) -> None:
         super().__init__(problem)
-        self.G = symmetric_gram(problem.base, problem.q)
-        if problem.fit_intercept:
-            self.G -= np.outer(self.m, self.m)
-        self.x = np.zeros(problem.d)
-        self.count = count
-        self.shifted: Shifted | None = None
+        self.unit = 1.0 / np.sqrt(problem.penalty_weights)
+        self.shifted = Shifted(self.unit[:, None] * self.gram(problem) * self.unit, count)
 
     def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
         """x, the intercept last."""
-        if l1 > 0.0:
-            p = problem.penalty_weights
-            self.x = self._descend(problem, l1 * p, l2 * p, tol)
-        else:
-            self.x = self._ridge(problem, l2)
-        return self.joined(problem, self.x)
-
-    def _ridge(self, problem: Problem, l2: float) -> Array:
-        """(G + l2 diag(p))^(-1) v, in the units in which p is 1."""
-        unit = 1.0 / np.sqrt(problem.penalty_weights)
-        if self.shifted is None:
-            self.shifted = Shifted(unit[:, None] * self.G * unit, self.count)
-        return unit * self.shifted.solve(l2, unit * self.v)
-
-    def _descend(self, problem: Problem, l1: Array, l2: Array, tol: float) -> Array:
-        def enough(x: Array, u: Array) -> bool:
-            square = max(0.0, self.e + float(x @ (u - self.v)))  # |Ax - b|^2
-            return is_close(problem, *value_and_gap(square, x, u, l1, l2), tol)
-
-        u = self.G @ self.x - self.v
-        if enough(self.x, u):
-            return self.x
-        return descend(self.G, u, self.x, l1, l2, 0.0, enough)[0]
-
-
-class _Rows:
-    """The system in w."""
-
-    passes, gives_up = 0.0, False
-
-    def __init__(self, problem: Problem, count: int) -> None:
-        self.inverse = 1.0 / problem.penalty_weights
-        self.root = np.sqrt(problem.q)
-        K = self.root[:, None] * problem.base.outer(self.inverse) * self.root
-        self.shifted = Shifted(K, count)
-        self.right = np.column_stack((self.root, self.root * targets(problem)))
-
-    def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
-        """x, the intercept last."""
-        one, b = self.shifted.solve(l2, self.right).T  # and l2 cancels in x
-        c = float(self.root @ b) / float(self.root @ one) if problem.fit_intercept else 0.0
-        return problem.joined(self.inverse * problem.base.rmatvec(self.root * (b - c * one)), c)
+        return self.joined(problem, self.unit * self.shifted.solve(l2, self.unit * self.v))
 
 
 class _Space(Centred):
