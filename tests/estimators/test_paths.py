@@ -157,7 +157,7 @@ def way(name, monkeypatch):
         monkeypatch.setattr(_squared, "on_gram_matrix", lambda *_: False)
         monkeypatch.setattr(_models, "may_form", lambda *_: False)
     if name == "subspace":
-        monkeypatch.setattr(_models, "LARGEST_SIDE", 0)
+        monkeypatch.setattr(_models, "FACTORISED", 0.0)
     return _squared if name in ("_squared", "space") else _chords
 
 

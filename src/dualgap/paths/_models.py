@@ -18,25 +18,23 @@ from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
 from dualgap.algorithms.second_order.restricted import may_form
 from dualgap.algorithms.second_order.tuning import SETS
 from dualgap.designs import Columns
-from dualgap.designs.contract import BLAS3_GAIN
+from dualgap.limits import CALL
+from dualgap.linalg import hessian_factor
 from dualgap.linalg.growing_factor import GrowingFactor
-from dualgap.linalg.hessian_factor import LARGEST_SIDE, HessianFactor, by_columns
+from dualgap.linalg.hessian_factor import HessianFactor
 from dualgap.linalg.krylov_factor import KrylovFactor
-from dualgap.paths._squared import CALLS, spared
+from dualgap.paths._sets import CLOSE, NEEDED
+from dualgap.paths._squared import CALLS
 from dualgap.problem import Problem
 from dualgap.state import State
 
-POINTS = 5.0
-"""One H is taken to serve at least so many points of a path."""
+FACTORISED = 10.0
+"""H is factorised if that costs no more passes than this."""
 DEAR = 20.0
 """An H that costs more than so many steps is not formed, and the point left to a solve."""
-NEEDED, CLOSE = 0.95, 0.8
-"""Coordinates whose gradient is the first share of l1 must be in S; a new S has the second, too."""
-GATHERING = 4.0
-"""Copying an entry is taken to cost as much as so many multiplications."""
 ACCURACY = 1e-4
 """Descent on H ends where coordinates gain this share of what they gained at first, each alone."""
-ROUNDS = 8
+TURNS = 8
 """Sweeps and conjugate gradients take turns at most so often."""
 SWEEPS = 0.5
 """So many sweeps come before conjugate gradients; one that has begun goes on to its end."""
@@ -63,7 +61,7 @@ def model_for(problem: Problem, s: State, hess: Array, known: Model | None) -> M
 
 
 def _in_steps(problem: Problem, multiplications: float) -> float:
-    """What so much work is, next to the products of a step."""
+    """What so much work is, next to the products and the calls of a step."""
     return multiplications / (2.0 * problem.design.nonzeros + CALLS)
 
 
@@ -77,18 +75,17 @@ class Factored(NamedTuple):
     @classmethod
     def at(cls, problem: Problem, s: State, w: Array, known: Factored | None) -> Factored:
         """The factor of H, or a Krylov space where that would take too long."""
-        design, l2, side = problem.design, problem.elastic_net.l2, min(problem.design.shape)
-        work, gram = side**3 / 3.0 / (2.0 * BLAS3_GAIN), 0.0
-        outer, last = None, None
+        design, l2, outer, last = problem.design, problem.elastic_net.l2, None, None
         if known is not None and isinstance(known.factor, HessianFactor):
             outer, last = known.factor.outer, known.factor.last
-        if outer is None:
-            gram = design.gram_multiplications(by_columns(design))
-        if side > LARGEST_SIDE or work + gram / POINTS > spared(problem):
-            space = KrylovFactor(design, w, l2, -s.u - l2 * s.x)
-            return cls(space, _in_steps(problem, space.multiplications))
-        factor = HessianFactor(design, w, l2, outer=outer, last=last)
-        return cls(factor, _in_steps(problem, work + gram))
+        passes = hessian_factor.cost(design, l2, outer_known=outer is not None)
+        factor: HessianFactor | KrylovFactor
+        if passes <= FACTORISED:
+            factor = HessianFactor(design, w, l2, outer=outer, last=last)
+        else:
+            factor = KrylovFactor(design, w, l2, -s.u - l2 * s.x)
+            passes = factor.space.size
+        return cls(factor, _in_steps(problem, passes * (2.0 * design.nonzeros + CALL)))
 
     def at_strengths(self, problem: Problem) -> Factored:
         """The same H, and other strengths."""
@@ -132,18 +129,18 @@ class Restricted(NamedTuple):
     ) -> Restricted | None:
         """H at this point, of the S before if that suffices."""
         shared = [] if known is None or known.H is not None else known.shared
-        if known is None or not known.serves(problem, s):
+        if known is not None and known.serves(problem, s):
+            inside = known.inside
+        else:
             inside = (s.x != 0) | (np.abs(s.u) >= CLOSE * problem.elastic_net.l1)
             for factor in shared:
                 inside |= factor.place >= 0
             if 4 * np.count_nonzero(inside) >= inside.size <= SETS.all_of:
                 inside[:] = True
-        else:
-            inside = known.inside
         columns = problem.columns(np.flatnonzero(inside))
         by_gram = may_form(problem, columns)
-        work = ((columns.gram_sweeps if by_gram else 1.0) + GATHERING) * columns.nonzeros
-        price = _in_steps(problem, work)
+        sweeps = columns.gram_sweeps if by_gram else 1.0
+        price = _in_steps(problem, (sweeps + 1.0) * 2.0 * columns.nonzeros)
         if price > DEAR:
             return None
         if by_gram:
@@ -165,25 +162,25 @@ class Restricted(NamedTuple):
         """To the minimiser, nearly."""
         g, at, d = problem.elastic_net, self.columns.at, np.zeros_like(s.x)
         u, x, l1, l2 = s.u[at], s.x[at], g.l1[at], g.l2[at]
-        if self.H is not None:
-            goal = ACCURACY * largest_gain(self.h, u, x, l1, l2)
-            d[at] = descend(self.H, u, x, l1, l2, goal)[0] - x
-            return Step(d, None, 0.0)
         # Gains fall as the gradient's square. So does the gap, but for what has no l2.
         accuracy = share * share if g.has_boxed else share
-        goal = accuracy * largest_gain(self.h, u, x, l1, l2)
-        new, spent = self._by_columns(problem.q * s.y, x, l1, l2, goal)
+        goal = largest_gain(self.h, u, x, l1, l2)
+        if self.H is not None:
+            new, passes = descend(self.H, u, x, l1, l2, ACCURACY * goal)[0], 0.0
+        else:
+            new, products = self._in_turns(problem.q * s.y, x, l1, l2, accuracy * goal)
+            passes = products * self.columns.nonzeros / problem.design.nonzeros
         d[at] = new - x
-        return Step(d, None, spent * self.columns.nonzeros / problem.design.nonzeros)
+        return Step(d, None, passes)
 
-    def _by_columns(
+    def _in_turns(
         self, v: Array, x: Array, l1: Array, l2: Array, goal: float
     ) -> tuple[Array, float]:
         """The minimiser of the model at x, where its slopes are v; and the products it took."""
         columns, w, h, spent = self.columns, self.w, self.h, 0.0
         prepare = None if l2.any() else self._prepare  # l2 makes H well conditioned
         x = x.copy()
-        for _ in range(ROUNDS):
+        for _ in range(TURNS):
             before = np.sign(x)
             swept, worst = columns.sweeps(w, v, x, h, l1, l2, SWEEPS, goal)
             spent += swept

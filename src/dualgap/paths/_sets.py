@@ -21,7 +21,7 @@ from dualgap.designs import Columns
 from dualgap.paths._quadratic import Centred, is_close, value_and_gap
 from dualgap.problem import Problem
 
-NEEDED = 0.97
+NEEDED = 0.95
 """S must have every column whose gradient is larger than this share of its l1."""
 CLOSE = 0.8
 """A new S has every column whose gradient is larger than this share of its l1."""
