@@ -12,27 +12,30 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.linalg.hessian_factor import symmetric_gram
 from dualgap.problem import Problem
 
 MARGIN = 0.3
 """A walk aims at this share of the gap that is asked for; the rest is left for rounding."""
 
 
-def targets(problem: Problem) -> Array:
-    """b less the offset."""
-    return problem.b if problem.offset is None else problem.b - problem.offset
-
-
 class Centred:
     """The numbers that need one reading of the data: mean(b), b less that, m, v and e."""
 
     def __init__(self, problem: Problem) -> None:
-        b = targets(problem)
+        b = problem.b if problem.offset is None else problem.b - problem.offset
         self.mean = problem.mean(b) if problem.fit_intercept else 0.0
         self.b = b - self.mean
         self.v = problem.base.rmatvec(problem.q * self.b)
         self.e = problem.mean(self.b * self.b)
         self.m = problem.base.rmatvec(problem.q) if problem.fit_intercept else np.zeros(problem.d)
+
+    def gram(self, problem: Problem) -> Array:
+        """G."""
+        G = symmetric_gram(problem.base, problem.q)
+        if problem.fit_intercept:
+            G -= np.outer(self.m, self.m)
+        return G
 
     def joined(self, problem: Problem, x: Array) -> Array:
         """x with the best intercept last, if there is one."""

@@ -1,13 +1,14 @@
-"""Squared loss with l1 and more columns than rows: Gram matrices of the columns that matter.
+"""Squared loss with l1: Gram matrices of all columns, or of those that matter.
 
-With all centred where there is an intercept, as in `_gram`, each point of the path is found by
+With all centred where there is an intercept, as in `_quadratic`, each point of the path is found by
 
     S   <- the support, and the columns whose gradients are near l1
     x_S <- the minimiser of P over x_S, by descent on G_SS from the point before
     r   <- A x - b,   u <- A'Qr,   until the gap at y = t r is small enough
 
 G_SS serves all points until a column is needed that S has not. The gap rests on products with the
-data, so that nothing outside of S is forgotten.
+data, so that nothing outside of S is forgotten. With no more columns than rows S has them all, and
+u = G x - v.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dualgap.designs import Columns
 from dualgap.paths._quadratic import Centred, is_close, value_and_gap
 from dualgap.problem import Problem
 
-NEEDED = 0.97
+NEEDED = 0.95
 """S must have every column whose gradient is larger than this share of its l1."""
 CLOSE = 0.8
 """A new S has every column whose gradient is larger than this share of its l1."""
@@ -42,9 +43,11 @@ class Sets(Centred):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.x, self.u, self.square = np.zeros(problem.d), -self.v, self.e
-        self.at = np.empty(0, dtype=np.intp)
-        self.inside = np.zeros(problem.d, dtype=bool)
-        self.G = np.empty((0, 0))
+        n, d = problem.base.shape
+        self.has_all = d <= n
+        self.at = np.arange(d if self.has_all else 0)
+        self.inside = np.full(d, self.has_all)
+        self.G = self.gram(problem) if self.has_all else np.empty((0, 0))
         self.columns: Columns | None = None
         self.passes = 0.0
         self.gives_up = False
@@ -61,6 +64,11 @@ class Sets(Centred):
         for _ in range(ROUNDS):
             primal, gap = value_and_gap(self.square, self.x, self.u, l1, l2)
             if is_close(problem, primal, gap, tol):
+                break
+            if self.has_all:
+                self._descend(problem, l1, l2, tol)
+                self.u = self.G @ self.x - self.v
+                self.square = max(0.0, self.e + float(self.x @ (self.u - self.v)))
                 break
             self._choose(problem, l1)
             if self.at.size > max(LARGEST * problem.n, ALWAYS):
@@ -100,12 +108,11 @@ class Sets(Centred):
         self.G = G
 
     def _descend(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
-        v = self.v[self.at]
+        at = slice(None) if self.has_all else self.at
+        v, share = self.v[at], 1.0 if self.has_all else INSIDE
 
         def enough(x: Array, u: Array) -> bool:
-            square = max(0.0, self.e + float(x @ (u - v)))
-            primal, gap = value_and_gap(square, x, u, l1, l2)
-            return is_close(problem, primal, gap, INSIDE * tol)
+            square = max(0.0, self.e + float(x @ (u - v)))  # |Ax - b|^2
+            return is_close(problem, *value_and_gap(square, x, u, l1, l2), share * tol)
 
-        x = self.x[self.at]
-        self.x[self.at] = descend(self.G, self.u[self.at], x, l1, l2, 0.0, enough)[0]
+        self.x[at] = descend(self.G, self.u[at], self.x[at], l1, l2, 0.0, enough)[0]
