@@ -1,7 +1,7 @@
 """H along a path with l1: the minimiser of the model by coordinate descent.
 
 On H of the coordinates that may come to matter, where it can be formed. Otherwise by their columns,
-and conjugate gradients on the support (`column_gradients`), without l2 with a factor of
+and conjugate gradients on the support (`ColumnModel`), without l2 with a factor of
 H that all points share (`_growing`): coordinate descent finds the signs then, and nothing else.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array, Mask, Places
-from dualgap.algorithms.second_order.column_gradients import Inverse, finish
-from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
-from dualgap.algorithms.second_order.restricted import may_form
+from dualgap.algorithms.second_order.set_models import ColumnModel, may_form
 from dualgap.algorithms.second_order.tuning import SETS
 from dualgap.designs import Columns
+from dualgap.linalg.orthant import Inverse
+from dualgap.linalg.penalised import Penalty, descend
 from dualgap.paths._growing import GrowingFactor
 from dualgap.paths._hessians import Hessian, Step, in_steps
 from dualgap.problem import Problem
@@ -105,8 +105,9 @@ class _Gram:
 
     def minimiser(self, u: Array, x: Array, l1: Array, l2: Array) -> Array:
         """Of the model at x, where its gradient is u."""
-        goal = ACCURACY * largest_gain(self.H.diagonal(), u, x, l1, l2)
-        return descend(self.H, u, x, l1, l2, goal)[0]
+        penalty = Penalty(l1, l2)
+        goal = ACCURACY * penalty.largest_gain(self.H.diagonal(), u, x)
+        return descend(self.H, u, x, penalty, goal)[0]
 
 
 class _ByColumns:
@@ -121,7 +122,8 @@ class _ByColumns:
     ) -> tuple[Array, float]:
         """Of the model at x, where its slopes are v; and the entries of the data touched."""
         columns, w, h = self.columns, self.w, self.h
-        goal, spent = accuracy * largest_gain(h, u, x, l1, l2), 0.0
+        penalty, spent = Penalty(l1, l2), 0.0
+        goal = accuracy * penalty.largest_gain(h, u, x)
         prepare = None if l2.any() else self._prepare  # l2 makes H well conditioned
         x = x.copy()
         for _ in range(ROUNDS):
@@ -132,7 +134,7 @@ class _ByColumns:
                 break
             settled = np.array_equal(np.sign(x), before)
             aim = goal if settled else max(goal, ROUGHLY * worst)
-            x, products = finish(columns, w, v, x, h, l1, l2, aim, prepare)
+            x, products = ColumnModel(columns, w, v, x, penalty, h).finish(aim, prepare)
             spent += products
             if products > STALE and not np.array_equal(self.factor.w, w):
                 self.factor = self.factor.anew(w)

@@ -26,12 +26,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimated_pair
 from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.limits import passes_at_most
 from dualgap.linalg.hessian_factor import symmetric_gram
+from dualgap.linalg.penalised import Penalty, descend
 from dualgap.paths._estimates import estimates, points_at_once
 from dualgap.paths._quadratic import Centred, is_close, targets, value_and_gap
 from dualgap.paths._sets import Sets
@@ -175,7 +175,7 @@ class _Columns(Centred):
         u = self.G @ self.x - self.v
         if enough(self.x, u):
             return self.x
-        return descend(self.G, u, self.x, l1, l2, 0.0, enough)[0]
+        return descend(self.G, u, self.x, Penalty(l1, l2), 0.0, enough)[0]
 
 
 class _Rows:

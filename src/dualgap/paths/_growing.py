@@ -22,9 +22,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from dualgap._types import Array, Mask, Places
-from dualgap.algorithms.second_order.column_gradients import Inverse
 from dualgap.designs import Columns
 from dualgap.linalg.cholesky import lower_factor
+from dualgap.linalg.orthant import Inverse
 
 RIDGE = 1e-3
 """This share of the diagonal is added to H, which equal columns and float32 make singular."""

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.designs import Columns
+from dualgap.linalg.penalised import Penalty, descend
 from dualgap.paths._quadratic import Centred, is_close, value_and_gap
 from dualgap.problem import Problem
 
@@ -108,4 +108,4 @@ class Sets(Centred):
             return is_close(problem, primal, gap, INSIDE * tol)
 
         x = self.x[self.at]
-        self.x[self.at] = descend(self.G, self.u[self.at], x, l1, l2, 0.0, enough)[0]
+        self.x[self.at] = descend(self.G, self.u[self.at], x, Penalty(l1, l2), 0.0, enough)[0]
