@@ -5,11 +5,12 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.algorithms.second_order.column_gradients import finish
+from dualgap.algorithms.second_order.set_models import ColumnModel
 from dualgap.designs import as_design
 from dualgap.designs.columns import DenseColumns, SparseColumns
 from dualgap.linalg import growing_factor
 from dualgap.linalg.growing_factor import RIDGE, GrowingFactor
+from dualgap.linalg.penalised import Penalty
 from dualgap.paths import _models
 
 N, D = 60, 25
@@ -137,9 +138,10 @@ def test_conjugate_gradients_end_at_once(sparse):
     h, none = (A * A).T @ w, np.zeros(D)
     columns, factor = columns_of(A, sparse), GrowingFactor(D, w)
     goal = 1e-16
-    plain, many = finish(columns, w, v.copy(), x, h, none, none, goal)
-    shared, few = finish(
-        columns, w, v.copy(), x, h, none, none, goal, lambda free: factor.inverse(columns, h, free)
+    penalty = Penalty(none, none)
+    plain, many = ColumnModel(columns, w, v.copy(), x, penalty, h).finish(goal)
+    shared, few = ColumnModel(columns, w, v.copy(), x, penalty, h).finish(
+        goal, lambda free: factor.inverse(columns, h, free)
     )
     np.testing.assert_allclose(plain, 0.9 * x, atol=1e-5)
     np.testing.assert_allclose(shared, 0.9 * x, atol=1e-5)

@@ -141,7 +141,7 @@ def test_rows_that_hardly_count_are_left_out_of_a_factor():
 def narrow(monkeypatch):
     """Float32 copies of small data too, from the first product on."""
     monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
-    tuned(monkeypatch, "FACTORS", narrow_after=0, at_once=0.0)
+    tuned(monkeypatch, "SYSTEMS", at_once=0.0)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
@@ -309,7 +309,7 @@ def residuals(problem, monkeypatch):
 
     def look(self):
         smooth(self)
-        mix = np.nan if self.smoothed is None else self.smoothed.left
+        mix = np.nan if self.now.smoothed is None else self.now.smoothed.left
         seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.run.r, mix)])
 
     with monkeypatch.context() as patch:

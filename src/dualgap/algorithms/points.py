@@ -126,3 +126,32 @@ def conjugate_at(problem: Problem, v: Array, y: Array, phi: float) -> float:
     """
     shift = v if problem.offset is None else v - problem.offset
     return problem.inner(y, shift) - phi
+
+
+def with_best_scale(
+    problem: Problem, z: Array, y: Array, u: Array, phi: float | None
+) -> tuple[Array, Array, float]:
+    """The better of y and y scaled until |A'Qy| <= l1, with its D.
+
+    With l2 > 0 any y will do, but (|u_j| - l1_j)^2/(2 l2_j) is dear if l2 is small.
+    """
+    g = problem.regularizer
+    feasible, at = (y, u) if phi is None else repair_free(problem, y, u)
+    if phi is None or feasible is not y:
+        conj = problem.conjugate_sum(feasible)
+    else:
+        conj = conjugate_at(problem, z, y, phi)
+    above = g.conj(-at)
+    longer = 1.0  # max |u_j|/l1_j where there is l2 as well; the rest is feasible
+    if g.has_strengths:
+        both = (problem.elastic_net.l1 > 0.0) & (problem.elastic_net.l2 > 0.0)
+        ratios = np.abs(at[both]) / problem.elastic_net.l1[both]
+        longer = float(np.max(ratios, initial=1.0))
+    # -phi* is concave, so its first-order change bounds what scaling can give.
+    linear = z if problem.offset is None else z - problem.offset
+    if longer > 1.0 and above + (1.0 - 1.0 / longer) * problem.inner(feasible, linear) > 0.0:
+        scaled, inside = feasible / longer, at / longer
+        dual = -problem.conjugate_sum(scaled) - g.conj(-inside)
+        if dual > -conj - above:
+            return scaled, inside, dual
+    return y, u, -conj - above

@@ -13,9 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap._types import Array, Mask
-from dualgap.algorithms.second_order.column_gradients import Inverse, finish
-from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
-from dualgap.algorithms.second_order.restricted import may_form
+from dualgap.algorithms.second_order.set_models import ColumnModel, GramModel, may_form, penalty_of
 from dualgap.algorithms.second_order.tuning import SETS
 from dualgap.designs import Columns
 from dualgap.limits import CALL
@@ -23,6 +21,7 @@ from dualgap.linalg import hessian_factor
 from dualgap.linalg.growing_factor import GrowingFactor
 from dualgap.linalg.hessian_factor import HessianFactor
 from dualgap.linalg.krylov_factor import KrylovFactor
+from dualgap.linalg.orthant import Inverse
 from dualgap.paths._sets import CLOSE, NEEDED
 from dualgap.paths._squared import CALLS
 from dualgap.problem import Problem
@@ -160,41 +159,39 @@ class Restricted(NamedTuple):
 
     def step(self, problem: Problem, s: State, share: float) -> Step:
         """To the minimiser, nearly."""
-        g, at, d = problem.elastic_net, self.columns.at, np.zeros_like(s.x)
-        u, x, l1, l2 = s.u[at], s.x[at], g.l1[at], g.l2[at]
+        at, d = self.columns.at, np.zeros_like(s.x)
+        penalty, u, x = penalty_of(problem).at(at), s.u[at], s.x[at]
         # Gains fall as the gradient's square. So does the gap, but for what has no l2.
-        accuracy = share * share if g.has_boxed else share
-        goal = largest_gain(self.h, u, x, l1, l2)
+        accuracy = share * share if problem.elastic_net.has_boxed else share
+        goal = penalty.largest_gain(self.h, u, x)
         if self.H is not None:
-            new, passes = descend(self.H, u, x, l1, l2, ACCURACY * goal)[0], 0.0
+            new, passes = GramModel(self.H, u, x, penalty).minimise(ACCURACY * goal)[0], 0.0
         else:
-            new, products = self._in_turns(problem.q * s.y, x, l1, l2, accuracy * goal)
-            passes = products * self.columns.nonzeros / problem.design.nonzeros
+            model = ColumnModel(self.columns, self.w, problem.q * s.y, x, penalty, self.h)
+            products = self._in_turns(model, accuracy * goal)
+            new, passes = model.x, products * self.columns.nonzeros / problem.design.nonzeros
         d[at] = new - x
         return Step(d, None, passes)
 
-    def _in_turns(
-        self, v: Array, x: Array, l1: Array, l2: Array, goal: float
-    ) -> tuple[Array, float]:
-        """The minimiser of the model at x, where its slopes are v; and the products it took."""
-        columns, w, h, spent = self.columns, self.w, self.h, 0.0
-        prepare = None if l2.any() else self._prepare  # l2 makes H well conditioned
-        x = x.copy()
+    def _in_turns(self, model: ColumnModel, goal: float) -> float:
+        """Bring the model to its minimiser; the products that it took."""
+        spent = 0.0
+        prepare = None if model.penalty.l2.any() else self._prepare  # l2: H is well conditioned
         for _ in range(TURNS):
-            before = np.sign(x)
-            swept, worst = columns.sweeps(w, v, x, h, l1, l2, SWEEPS, goal)
+            before = np.sign(model.x)
+            swept, worst = model.swept(SWEEPS, goal)
             spent += swept
             if worst <= goal:
                 break
-            settled = np.array_equal(np.sign(x), before)
+            settled = np.array_equal(np.sign(model.x), before)
             aim = goal if settled else max(goal, ROUGHLY * worst)
-            x, products = finish(columns, w, v, x, h, l1, l2, aim, prepare)
+            products = model.finish(aim, prepare)[1]
             spent += products
-            if products > STALE and not np.array_equal(self.shared[0].w, w):
-                self.shared[0] = self.shared[0].anew(w)
+            if products > STALE and not np.array_equal(self.shared[0].w, self.w):
+                self.shared[0] = self.shared[0].anew(self.w)
             if settled:
                 break
-        return x, spent
+        return spent
 
     def _prepare(self, free: Mask) -> Inverse:
         return self.shared[0].inverse(self.columns, self.h, free)

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.second_order.gram_descent import descend
 from dualgap.designs import Columns
+from dualgap.linalg.penalised import Penalty, descend
 from dualgap.paths._quadratic import Centred, is_close, value_and_gap
 from dualgap.problem import Problem
 
@@ -115,4 +115,5 @@ class Sets(Centred):
             square = max(0.0, self.e + float(x @ (u - v)))  # |Ax - b|^2
             return is_close(problem, *value_and_gap(square, x, u, l1, l2), share * tol)
 
-        self.x[at] = descend(self.G, self.u[at], self.x[at], l1, l2, 0.0, enough)[0]
+        penalty = Penalty(l1, l2)
+        self.x[at] = descend(self.G, self.u[at], self.x[at], penalty, 0.0, enough)[0]
