@@ -126,17 +126,6 @@ def test_a_step_in_row_space_is_the_same_step(storage, free):
     np.testing.assert_allclose(image, A @ step, rtol=1e-9, atol=1e-12)
 
 
-def test_rows_that_hardly_count_are_left_out_of_a_factor():
-    """It says so, and is near the whole one."""
-    w = np.where(np.arange(len(TALL)) % 4, 1e-6, 1.0)
-    design = as_design(TALL)
-    whole = hessian_factor.HessianFactor(design, w, np.ones(7))
-    part = hessian_factor.HessianFactor(design, w, np.ones(7), norms=design.row_norms_sq())
-    assert whole.is_exact and not part.is_exact
-    r = np.linspace(-1, 1, 7)
-    np.testing.assert_allclose(part.solve(r), whole.solve(r), rtol=1e-4)
-
-
 @pytest.fixture
 def narrow(monkeypatch):
     """Float32 copies of small data too, from the first product on."""

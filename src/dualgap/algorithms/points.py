@@ -9,7 +9,13 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.dual_points.feasible import repair_free, repair_is_free
+from dualgap.dual_points.feasible import (
+    asked_about,
+    make_feasible,
+    repair_free,
+    repair_is_free,
+)
+from dualgap.dual_points.products import PLAIN, OneReading, Products
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -128,7 +134,59 @@ def conjugate_at(problem: Problem, v: Array, y: Array, phi: float) -> float:
     return problem.inner(y, shift) - phi
 
 
-def with_best_scale(
+def first_x(problem: Problem) -> Array:
+    """x = 0; without gamma, the intercept at its best, for losses that grow like an exponential."""
+    x = problem.zeros()
+    if problem.loss.gamma is not None or not problem.fit_intercept:
+        return x
+    return problem.joined(x[: problem.d], problem.null_model[0])
+
+
+def slope_and_dual(
+    problem: Problem, s: State, x: Array, z: Array | None
+) -> tuple[State, Array, Array]:
+    """The state at x with P and the dual point that phi'(z) leads to; phi'(z) and A'Q phi'(z).
+
+    z = A x + offset is found if it is not known.
+    """
+    z, phi, slope, gradient, products = _slope_at(problem, x, z)
+    y, u, dual, cost = slope, gradient, -np.inf, 0.0
+    if repair_is_free(problem):
+        y, u, dual = _best_scale(problem, z, y, u, phi)
+    else:  # an intercept, or more that nothing penalises: y has to be moved first
+        point, cost = make_feasible(problem, z, y, products), 1.0
+        if point is not None:
+            y, u, dual = _best_scale(problem, z, point.y, point.u, None)
+    new = replace(
+        s, x=x, z=z, y=y, u=u, primal=phi + problem.regularizer.value(x), dual=dual,
+        check_passes=s.check_passes + cost,
+    )  # fmt: skip
+    return new, slope, gradient
+
+
+def _slope_at(
+    problem: Problem, x: Array, z: Array | None
+) -> tuple[Array, float, Array, Array, Products]:
+    """z, the mean loss, its slope y = phi'(z), A'Qy, and how to make y feasible.
+
+    z = A x + offset is found if it is not known. Of data that stream A'Qy' comes with A'Qy, for the
+    y' that is next to be asked about.
+    """
+    if z is None and problem.design.streams:
+        z, y, u = problem.slope_at(x)
+        return z, problem.mean_loss(z, y), y, u, PLAIN
+    z = problem.predict(x) if z is None else z
+    phi, y = problem.mean_loss_grad(z)
+    guess = None
+    if problem.design.streams and y.ndim == 1 and not repair_is_free(problem):
+        guess = asked_about(problem, y)
+    if guess is None:
+        return z, phi, y, problem.adjoint(y), PLAIN
+    u, other = problem.adjoint(np.column_stack((y, guess))).T
+    return z, phi, y, u, OneReading(guess, other)
+
+
+def _best_scale(
     problem: Problem, z: Array, y: Array, u: Array, phi: float | None
 ) -> tuple[Array, Array, float]:
     """The better of y and y scaled until |A'Qy| <= l1, with its D.

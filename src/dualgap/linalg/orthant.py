@@ -21,50 +21,42 @@ Inverse = Callable[[Array], Array]
 """r -> M^(-1) r for a matrix M that stands for that of the model on F; 0 where r is."""
 
 
-class OnOrthant:
-    """The system of the first line.
+def solve_on_orthant(
+    product: Callable[[Array], Array],
+    r: Array,
+    free: Mask,
+    inverse: Inverse,
+    is_solved: Callable[[ConjugateGradients, float], bool],
+    most: int,
+    work: float,
+) -> tuple[ConjugateGradients, int]:
+    """The run that has the d of the first line, and the products that it took.
 
     Parameters
     ----------
     product : callable
-        p -> H p.
+        p -> (H + diag(l2)) p, which is asked for on what is free.
     r : array
-        The right-hand side of the first line, 0 on what is not free.
-    l2 : array
-        What is added to the diagonal of H.
+        The right-hand side, 0 on what is not free.
     free : mask
         The coordinates F.
     inverse : Inverse
         The preconditioner.
+    is_solved : callable
+        Whether a run is good enough, of which r'M^(-1)r was so much at first.
+    most : int
+        The most products, of which each takes so many multiplications as ``work`` says.
     """
-
-    def __init__(
-        self,
-        product: Callable[[Array], Array],
-        r: Array,
-        l2: Array,
-        free: Mask,
-        inverse: Inverse,
-    ) -> None:
-        self.product, self.l2, self.free, self.inverse = product, l2, free, inverse
-        self.run = ConjugateGradients.begun(r)
-        self.run.turn(inverse(r))
-        self.products = 0
-        """The products with H that were made."""
-
-    def solve(
-        self, is_solved: Callable[[ConjugateGradients], bool], most: int, work: float
-    ) -> Array:
-        """d, by at most so many products, each of which takes so many multiplications."""
-        run, limits = self.run, current()
-        while self.products < most and not is_solved(run) and not limits.ends(work):
-            assert run.p is not None
-            self.products += 1
-            Hp = self.product(run.p) + self.l2 * run.p
-            if not run.advance(np.where(self.free, Hp, 0.0)):
-                break
-            run.turn(self.inverse(run.r))
-        return run.d
+    run, count, limits = ConjugateGradients.begun(r), 0, current()
+    run.turn(inverse(run.r))
+    first = run.rho
+    while count < most and not is_solved(run, first) and not limits.ends(work):
+        assert run.p is not None
+        count += 1
+        if not run.advance(np.where(free, product(run.p), 0.0)):
+            break
+        run.turn(inverse(run.r))
+    return run, count
 
 
 class Ray:

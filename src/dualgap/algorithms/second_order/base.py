@@ -26,12 +26,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from dualgap._types import Array
+from dualgap._types import Array, Places
 from dualgap.algorithms.contract import Algorithm
-from dualgap.algorithms.points import first_point
-from dualgap.linalg.orthant import OnOrthant
+from dualgap.algorithms.points import first_point, first_x
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -44,14 +43,6 @@ class SecondOrder(Algorithm):
     patience: ClassVar[int] = 1
 
 
-def first_x(problem: Problem) -> Array:
-    """x = 0; without gamma, the intercept at its best, for losses that grow like an exponential."""
-    x = problem.zeros()
-    if problem.loss.gamma is not None or not problem.fit_intercept:
-        return x
-    return problem.joined(x[: problem.d], problem.null_model[0])
-
-
 def first_state(name: str, problem: Problem, x0: Array | None) -> State:
     """The state at x0, or where nothing is known, with y = phi'(z)."""
     x = first_x(problem) if x0 is None else x0
@@ -61,17 +52,17 @@ def first_state(name: str, problem: Problem, x0: Array | None) -> State:
 class LocalModel(ABC):
     """H at a point, in one of its forms, with a way to the minimiser of m."""
 
-    sweep: float
+    sweep: float = 0.0
     """The passes of a product with H, or of a visit of every coordinate."""
 
     @property
-    @abstractmethod
     def price(self) -> float:
-        """The passes that `renew` takes; infinity where that form of H cannot be had."""
+        """What forming H, or a factor of it, costs in passes; infinity where it cannot be had."""
+        return 0.0
 
-    @abstractmethod
     def renew(self) -> float:
-        """Form at the present point what this form of H keeps, and say what was read for it."""
+        """Form at the present point what this form of H keeps; the passes that were made for it."""
+        return 0.0
 
     @abstractmethod
     def product(self, p: Array) -> Array:
@@ -81,7 +72,7 @@ class LocalModel(ABC):
     def diagonal(self) -> Array:
         """The diagonal of H, or what stands for it."""
 
-    def restrict(self, some: Any) -> LocalModel | OnOrthant:
+    def restrict(self, some: Places) -> LocalModel:
         """The same while all coordinates but some stay where they are; not all forms need it."""
         raise NotImplementedError
 

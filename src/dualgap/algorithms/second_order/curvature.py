@@ -76,7 +76,6 @@ class DataModel(LocalModel):
     The state's own part has ``hess``, ``mean_hess`` and ``damping``; ``slope`` is phi'(z).
     """
 
-    price = 0.0
     sweep = 1.0
 
     def __init__(self, problem: Problem, s: State, slope: Array) -> None:
@@ -100,10 +99,6 @@ class DataModel(LocalModel):
         if problem.loss.is_vector:
             return product_pair(problem.design, (self.own.hess, problem.q), p, curved, self.least)
         return product_pair(problem.design, (self.weights,), p, weigh)
-
-    def renew(self) -> float:
-        """Nothing is to be formed."""
-        return 0.0
 
     def product(self, p: Array) -> Array:
         """H p."""

@@ -20,19 +20,9 @@ from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.preconditioned import Preconditioned
 from dualgap.limits import current
 from dualgap.linalg.conjugate_gradients import ConjugateGradients
+from dualgap.linalg.smoothing import Smoothed
 from dualgap.problem import Problem
 from dualgap.state import State, replace
-
-
-class Smoothed(NamedTuple):
-    """A mix of the answers so far, whose coefficients add up to 1."""
-
-    d: Array
-    """The mix itself."""
-    Ad: Array
-    """The product A d."""
-    left: Array
-    """What is left of the system there, -g - H d."""
 
 
 class Base(NamedTuple):
@@ -294,27 +284,14 @@ class System(Preconditioned):
         return self.now.smoothed or Smoothed(self.run.d, self.now.Ad, self.left)
 
     def _smooth(self) -> None:
-        """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least.
-
-        The d of conjugate gradients have the lowest P, but their residuals go up and down. On the
-        line to the next one the best point is known (Schoenauer; Zhou and Walker, 1994), and the
-        squared residuals of the mix are the harmonic sum of all since it began, so that the last
-        few are all that counts.
-        """
-        run, now, mix = self.run, self.now, self.now.smoothed
+        """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least."""
+        now = self.now
         if self.factor is not None or not self.problem.loss.is_quadratic:
             return
-        if mix is None:
-            if self._gives_dual(tuning.SYSTEMS.smooth_from * self.slack):
-                now.smoothed = Smoothed(run.d.copy(), now.Ad.copy(), run.r.copy())
-            return
-        way = run.r - mix.left
-        length = dot(self.inverse * way, way)
-        share = -dot(self.inverse * mix.left, way) / length if length > 0.0 else 1.0
-        share = min(max(share, 0.0), 1.0)
-        mix.left[:] += share * way
-        mix.d[:] += share * (run.d - mix.d)
-        mix.Ad[:] += share * (now.Ad - mix.Ad)
+        if now.smoothed is not None:
+            now.smoothed.take(self.run, now.Ad, self.inverse)
+        elif self._gives_dual(tuning.SYSTEMS.smooth_from * self.slack):
+            now.smoothed = Smoothed(self.run.d.copy(), now.Ad.copy(), self.run.r.copy())
 
     @cached_property
     def inverse(self) -> Array:

@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dualgap._arrays import dot, total, within
-from dualgap._types import Array, Mask
+from dualgap._types import Array
 from dualgap.algorithms.second_order import class_blocks as blocks
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.curvature import DataModel
 from dualgap.limits import one_pass
 from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
-from dualgap.linalg.orthant import Inverse, OnOrthant, Ray
+from dualgap.linalg.orthant import Inverse, Ray, solve_on_orthant
 from dualgap.problem import Problem
 from dualgap.state import State
 
@@ -48,11 +48,6 @@ class OrthantStep(DataModel):
         self.free = (self.signs != 0.0) | (self.l1 == 0.0)
         self.orthant_slope = np.where(self.free, self.grad + self.l1 * self.signs, 0.0)
 
-    def restrict(self, some: Mask) -> OnOrthant:
-        """On the orthant, where only these coordinates move."""
-        r = np.where(some, -self.orthant_slope, 0.0)
-        return OnOrthant(self.product, r, self.l2, some, self._inverse())
-
     def _inverse(self) -> Inverse:
         """The preconditioner: G where it is at hand, else the diagonal."""
         G = self.s.own.blocks
@@ -62,14 +57,16 @@ class OrthantStep(DataModel):
 
     def minimise(self, goal: float) -> tuple[Array, float]:
         """Line 3: x + d; the system is solved when r'M^(-1)r is this share of what it was."""
-        system = self.restrict(self.free)
-        enough = goal * system.run.rho
-        most, work = tuning.SYSTEMS.most_products, one_pass(self.problem)
-        d = system.solve(lambda run: run.rho <= enough, most, work)
+        run, products = solve_on_orthant(
+            lambda p: self.product(p) + self.l2 * p, -self.orthant_slope, self.free,
+            self._inverse(), lambda run, first: run.rho <= goal * first,
+            tuning.SYSTEMS.most_products, one_pass(self.problem),
+        )  # fmt: skip
+        d = run.d
         if d.ndim == 2:  # what moves all classes alike and is not penalised is nothing but rounding
             d -= np.where((self.l1 == 0.0) & (self.l2 == 0.0), d.mean(axis=1, keepdims=True), 0.0)
-        self.d, self.gain = d, system.run.gain
-        return self.s.x + d, float(system.products)
+        self.d, self.gain = d, run.gain
+        return self.s.x + d, float(products)
 
     def search(self) -> tuple[float, End, int]:
         """Line 4: t (0 if none will do), x+, and the products it took."""

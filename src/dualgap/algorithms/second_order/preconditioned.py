@@ -49,7 +49,7 @@ class Preconditioned(DataModel):
     # ---- the factor ----
 
     @cached_property
-    def price(self) -> float:  # type: ignore[override]
+    def price(self) -> float:
         """The passes that a factorisation takes."""
         known = self.factor is not None and self.factor.outer is not None
         l2 = self.problem.elastic_net.l2

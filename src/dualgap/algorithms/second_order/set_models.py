@@ -9,7 +9,6 @@ coordinates that are not 0 (`linalg.orthant`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,10 +16,10 @@ from dualgap._types import Array, Mask, Places
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import LocalModel
 from dualgap.designs import Columns
-from dualgap.designs.columns import DenseColumns
 from dualgap.limits import current
+from dualgap.linalg.known_gram import KnownGram
 from dualgap.linalg.line_search import Trial, first_that_falls
-from dualgap.linalg.orthant import Inverse, OnOrthant, Ray
+from dualgap.linalg.orthant import Inverse, Ray, solve_on_orthant
 from dualgap.linalg.penalised import Penalty, descend
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
@@ -46,15 +45,8 @@ def may_form(problem: Problem, columns: Columns) -> bool:
 class GramModel(LocalModel):
     """H as a matrix that is at hand, at a point x with the gradient u."""
 
-    price = 0.0
-    sweep = 0.0
-
     def __init__(self, H: Array, u: Array, x: Array, penalty: Penalty) -> None:
         self.H, self.u, self.x, self.penalty = H, u, x, penalty
-
-    def renew(self) -> float:
-        """Nothing is to be formed."""
-        return 0.0
 
     def product(self, p: Array) -> Array:
         """H p."""
@@ -77,37 +69,6 @@ class GramModel(LocalModel):
         return descend(self.H, self.u, self.x, self.penalty, goal)
 
 
-@dataclass(frozen=True, eq=False)
-class KnownGram:
-    """A Gram matrix H = A_S' diag(w) A_S that goes on to the next step."""
-
-    at: Places
-    """The coordinates S, in the order of the rows and columns of H."""
-    w: Array
-    """The weight of each row of the data: q_i phi''(z_i) where H was formed."""
-    H: Array
-    """The matrix itself."""
-
-    def cut(self, at: Places) -> KnownGram | None:
-        """The part of H on these coordinates, if it knows them."""
-        order = np.argsort(self.at)
-        here = order[np.minimum(np.searchsorted(self.at, at, sorter=order), self.at.size - 1)]
-        if not np.array_equal(self.at[here], at):
-            return None
-        return KnownGram(at, self.w, self.H[np.ix_(here, here)])
-
-    def grown(self, columns: Columns) -> KnownGram | None:
-        """H with the rows and columns of new coordinates, if these come last."""
-        known, side = self.at.size, columns.at.size
-        if not (isinstance(columns, DenseColumns) and np.array_equal(self.at, columns.at[:known])):
-            return None
-        H, new = np.empty((side, side)), np.arange(known, side)
-        H[:known, :known] = self.H
-        H[new] = columns.cross_gram(self.w, new, np.arange(side))
-        H[:, new] = H[new].T
-        return KnownGram(columns.at, self.w, H)
-
-
 class GramOfSet(GramModel):
     """H = A_S' diag(w) A_S as a matrix: formed, or one that is known and grows with the set.
 
@@ -124,7 +85,7 @@ class GramOfSet(GramModel):
         """Whether H is that of the weights at hand."""
 
     @property
-    def price(self) -> float:  # type: ignore[override]
+    def price(self) -> float:
         """The passes that it takes to bring H up to date, as sweeps over the columns count."""
         known = 0 if self.known is None else self.known.at.size
         sweeps = self.columns.gram_sweeps * (1.0 - (known / self.columns.at.size) ** 2)
@@ -203,15 +164,6 @@ class ColumnModel(LocalModel):
         assert self.h is not None
         return self.h
 
-    def restrict(self, some: Mask, prepare: Prepare | None = None) -> OnOrthant:
-        """On the orthant of x, where only these coordinates move."""
-        total = self.diagonal() + self.penalty.l2
-        unit = np.divide(1.0, total, out=np.zeros_like(total), where=some)
-        inverse = (lambda r: unit * r) if prepare is None else prepare(some)
-        self.u = self.columns.rmatvec(self.v)
-        r = np.where(some, self.penalty.downhill(self.u, self.x), 0.0)
-        return OnOrthant(self.product, r, self.penalty.l2, some, inverse)
-
     def minimise(self, goal: float) -> tuple[Array, float]:
         """Sweeps, and conjugate gradients once they hardly change signs."""
         before = np.sign(self.x)
@@ -238,23 +190,26 @@ class ColumnModel(LocalModel):
         taken.
         """
         x, penalty, total = self.x, self.penalty, self.diagonal() + self.penalty.l2
-        free = penalty.has_slope(x) & (total > 0.0)
+        free, u = penalty.has_slope(x) & (total > 0.0), self.columns.rmatvec(self.v)
+        unit = np.divide(1.0, total, out=np.zeros_like(total), where=free)
         aim = goal * total[free]
-        system = self.restrict(free, prepare)
-        d = system.solve(
-            lambda run: bool((run.r[free] ** 2 <= aim).all()), tuning.SYSTEMS.most_products,
-            2.0 * self.columns.nonzeros,
+        run, count = solve_on_orthant(
+            lambda p: self.product(p) + penalty.l2 * p,
+            np.where(free, penalty.downhill(u, x), 0.0), free,
+            (lambda r: unit * r) if prepare is None else prepare(free),
+            lambda run, _: bool((run.r[free] ** 2 <= aim).all()),
+            tuning.SYSTEMS.most_products, 2.0 * self.columns.nonzeros,
         )  # fmt: skip
-        ray, count = Ray(x, d, np.sign(x), penalty.l1), float(system.products + 1)
+        ray = Ray(x, run.d, np.sign(x), penalty.l1)
 
         def look(t: float) -> Trial:
             new = ray.at(t)
             image = self.columns.matvec(new - x)
-            change = float(self.u @ (new - x)) + 0.5 * float(image @ (self.w * image))
+            change = float(u @ (new - x)) + 0.5 * float(image @ (self.w * image))
             return Trial(change + penalty.change(x, new), 0.0, (new, image))
 
         found = first_that_falls(look, ray.lengths, 0.0)
         if found is not None:
             self.x, image = found[1].point
             self.v += self.w * image
-        return self.x, count
+        return self.x, float(count + 1)

@@ -31,16 +31,15 @@ import numpy as np
 from dualgap._types import Array, Places
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
-from dualgap.algorithms.points import with_best_scale
+from dualgap.algorithms.points import first_x, slope_and_dual
 from dualgap.algorithms.second_order import tuning
-from dualgap.algorithms.second_order.base import SecondOrder, first_x
+from dualgap.algorithms.second_order.base import SecondOrder
 from dualgap.algorithms.second_order.curvature import first_share
 from dualgap.algorithms.second_order.restricted import Restricted, gains, working_set
-from dualgap.algorithms.second_order.set_models import GramModel, KnownGram, penalty_of
-from dualgap.dual_points.feasible import asked_about, make_feasible, repair_is_free
-from dualgap.dual_points.products import PLAIN, OneReading, Products
+from dualgap.algorithms.second_order.set_models import GramModel, penalty_of
 from dualgap.limits import current
 from dualgap.linalg.hessian_factor import weighted_gram
+from dualgap.linalg.known_gram import KnownGram
 from dualgap.linalg.rounding import EPS
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -224,42 +223,7 @@ def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array | None]:
     return problem.joined(x[:-1], mean), z + mean
 
 
-def _evaluated(
-    problem: Problem, x: Array, z: Array | None
-) -> tuple[Array, float, Array, Array, Products]:
-    """z, the mean loss, its slope y = phi'(z), A'Qy, and how to make y feasible.
-
-    z = A x + offset is found if it is not known. Of data that stream A'Qy' comes with A'Qy, for the
-    y' that is next to be asked about.
-    """
-    if z is None and problem.design.streams:
-        z, y, u = problem.slope_at(x)
-        return z, problem.mean_loss(z, y), y, u, PLAIN
-    z = problem.predict(x) if z is None else z
-    phi, y = problem.mean_loss_grad(z)
-    guess = None
-    if problem.design.streams and y.ndim == 1 and not repair_is_free(problem):
-        guess = asked_about(problem, y)
-    if guess is None:
-        return z, phi, y, problem.adjoint(y), PLAIN
-    u, other = problem.adjoint(np.column_stack((y, guess))).T
-    return z, phi, y, u, OneReading(guess, other)
-
-
 def _at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
     """The state at x: P, the gradient and a dual point; z is looked for if it is not known."""
-    z, phi, y, u, products = _evaluated(problem, x, z)
-    primal = phi + problem.regularizer.value(x)
-    own = replace(s.own, slope=y, gradient=u)
-    cost = 0.0
-    if repair_is_free(problem):
-        y, u, dual = with_best_scale(problem, z, y, u, phi)
-    else:  # an intercept, or more that nothing penalises: y has to be moved first
-        point = make_feasible(problem, z, y, products)
-        cost, dual = 1.0, -np.inf
-        if point is not None:
-            y, u, dual = with_best_scale(problem, z, point.y, point.u, None)
-    return replace(
-        s, x=x, z=z, y=y, u=u, primal=primal, dual=dual, own=own,
-        check_passes=s.check_passes + cost,
-    )  # fmt: skip
+    new, slope, gradient = slope_and_dual(problem, s, x, z)
+    return replace(new, own=replace(s.own, slope=slope, gradient=gradient))
