@@ -151,13 +151,14 @@ WAYS = [
 
 def way(name, monkeypatch):
     """The module, and no other way that would be shorter."""
+    from dualgap.linalg import krylov_factor
     from dualgap.paths import _chords, _models, _squared
 
     if name in ("space", "columns"):
         monkeypatch.setattr(_squared, "on_gram_matrix", lambda *_: False)
         monkeypatch.setattr(_models, "may_form", lambda *_: False)
     if name == "subspace":
-        monkeypatch.setattr(_models, "FACTORISED", 0.0)
+        monkeypatch.setattr(krylov_factor, "FACTORISED", 0.0)
     return _squared if name in ("_squared", "space") else _chords
 
 

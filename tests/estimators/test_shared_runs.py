@@ -5,6 +5,8 @@ The three shapes are those on which cross-validated lassos are timed, in small.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -139,7 +141,7 @@ def test_what_has_too_many_columns_for_sets_goes_on_otherwise(ratio, monkeypatch
     options = {"lambdas": 12, "l1_ratio": ratio, "fit_intercept": True, "tol": 1e-9}
     before = dualgap.path(X, y, **options)
     monkeypatch.setattr(_sets, "LARGEST", 0.4)
-    monkeypatch.setattr(_sets, "ALWAYS", 0)
+    monkeypatch.setattr(_sets, "GRAMS", replace(_sets.GRAMS, small_side=0))
     after = dualgap.path(X, y, **options)
     assert len(after) == 12 and after.converged
     assert_allclose(after.x, before.x, atol=1e-3)

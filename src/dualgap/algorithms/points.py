@@ -9,6 +9,7 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
+from dualgap.designs.intercept import InterceptDesign
 from dualgap.dual_points.feasible import (
     asked_about,
     make_feasible,
@@ -213,3 +214,27 @@ def _best_scale(
         if dual > -conj - above:
             return scaled, inside, dual
     return y, u, -conj - above
+
+
+def gap_nearby(problem: Problem, x: Array, y: Array, u: Array, hess: Array) -> float:
+    """About the gap at y = phi'(z) once it is feasible: scaled by t, or by 1 - s on one side.
+
+    phi(z) + phi*(ty) - t yz is (1 - t)^2 y^2/(2 phi''(z)) to second order.
+    """
+    g, t = problem.elastic_net, 1.0
+    if g.has_boxed:
+        t = 1.0 / max(1.0, float(np.max(np.abs(u[g.boxed]) / g.l1[g.boxed])))
+    if g.has_l1:
+        gap = float(g.fenchel_gap(x, np.where(g.free, 0.0, -t * u)).sum())
+    else:
+        d = problem.d  # without the intercept
+        r = u[:d] + g.l2[:d] * x[:d]
+        gap = 0.5 * dot(r, r / g.l2[:d])
+    shrunk = (1.0 - t) ** 2
+    if isinstance(problem.design, InterceptDesign):
+        mean = float(u[-1]) / problem.design.scale
+        shrunk += (mean / (problem.mean(np.abs(y)) or 1.0)) ** 2
+    if shrunk > 0.0:
+        squares = np.divide(y * y, hess, out=np.zeros_like(y), where=hess > 0)
+        gap += 0.5 * shrunk * problem.mean(squares)
+    return gap

@@ -36,8 +36,8 @@ class Found(NamedTuple):
     """The coefficients, with the intercept as the problem keeps it."""
     y: Array
     """The dual point."""
-    z: Array
-    """The predictions A x + offset."""
+    z: Array | None
+    """The predictions A x + offset, where they have been kept."""
     certificate: Estimate
     """The gap in floats."""
     passes: float

@@ -16,6 +16,7 @@ from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.tasks import product_pair, weigh
+from dualgap.linalg.hessian_factor import HessianFactor, cost
 from dualgap.linalg.lanczos import Lanczos
 
 KNOWN = 1e-3
@@ -24,8 +25,29 @@ FEW, MOST = 2, 40
 """A Krylov space has so many vectors at least, and so many at most."""
 LARGEST = 2.0
 """A basis has at most this many times the entries of the data, or `ALWAYS` vectors."""
+LONGEST = 300
+"""A basis of more vectors than this takes longer than what it spares."""
+FACTORISED = 10.0
+"""H is factorised if that costs no more passes over the data than this."""
 ALWAYS = 20
 """A basis of up to so many vectors is never too large, whatever the data."""
+
+
+def factor_nearby(
+    design: Design, w: Array, l2: Array, r: Array, known: HessianFactor | KrylovFactor | None
+) -> tuple[HessianFactor | KrylovFactor, float]:
+    """A factor of H, or what stands in for it where that would take too long; and its passes.
+
+    ``r`` is the system that is next to be solved, ``known`` the last factor with the same l2.
+    """
+    outer, last = None, None
+    if isinstance(known, HessianFactor):
+        outer, last = known.outer, known.last
+    passes = cost(design, l2, outer_known=outer is not None)
+    if passes <= FACTORISED:
+        return HessianFactor(design, w, l2, outer=outer, last=last), passes
+    stand_in = KrylovFactor(design, w, l2, r)
+    return stand_in, float(stand_in.space.size)
 
 
 class KrylovFactor:
@@ -46,7 +68,7 @@ class KrylovFactor:
 
     def __init__(self, design: Design, w: Array, l2: Array, r: Array) -> None:
         base = design.base if isinstance(design, InterceptDesign) else design
-        d, self.nonzeros = base.shape[1], base.nonzeros
+        d = base.shape[1]
         self.scale = design.scale if isinstance(design, InterceptDesign) else 0.0
         self.shift = float(l2[:d].max())
         self.unit = np.sqrt(self.shift / l2[:d])
@@ -62,12 +84,6 @@ class KrylovFactor:
                 break
         self.space = space
         self.outside = max(0.0, float(np.linalg.eigvalsh(space.T)[0])) if space.size else 0.0
-
-    @property
-    def multiplications(self) -> float:
-        """What it took."""
-        size = self.space.size
-        return 2.0 * size * (self.nonzeros + size * self.unit.size)
 
     def with_strengths(self, l2: Array) -> KrylovFactor:
         """The same for another multiple of l2."""
@@ -94,7 +110,9 @@ class KrylovFactor:
         return self.unit * (r[:-1] - last * self.h), last
 
 
-def krylov_space(base: Design, w: Array, m: Array, unit: Array, v: Array, most: int) -> Lanczos:
+def krylov_space(
+    base: Design, w: Array, m: Array, unit: Array, v: Array, most: int = LONGEST
+) -> Lanczos:
     """That of diag(unit) (A' diag(w) A - mm') diag(unit) and v; its basis is kept."""
     n, d = base.shape
 

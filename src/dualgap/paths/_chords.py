@@ -18,36 +18,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
+from dualgap.algorithms.points import gap_nearby
 from dualgap.algorithms.second_order.base import SecondOrder
 from dualgap.algorithms.second_order.curvature import curvature, is_smooth
 from dualgap.algorithms.second_order.tuning import GRAMS
-from dualgap.designs.intercept import InterceptDesign
-from dualgap.linalg.line_search import Trial, first_that_falls
+from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
 from dualgap.linalg.rounding import UNIT
+from dualgap.paths._ahead import MOST
 from dualgap.paths._models import Model, model_for
-from dualgap.paths._squared import FEWEST
+from dualgap.paths._sets import MARGIN
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
 LEAST_RATE = 1e-3
 """A step is never trusted to leave less than this share of the gap (its square: squared loss)."""
-SURE = 0.3
-"""A point is not looked at if a step is expected to leave this share of the gap asked for."""
 LOOSE = 0.1
 """A quadratic model is solved until the step leaves at most this share of the gap."""
-LENGTHS = tuple(0.5**k for k in range(11))
-"""The lengths of a step that are tried until one does not raise P."""
 
 
 def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     """Whether the path is one for this, and shorter so."""
     free = not problem.penalty_weights.all() or any(l1 + l2 <= 0 for l1, l2 in strengths)
-    if problem.loss.is_vector or not is_smooth(problem) or free or len(strengths) < FEWEST:
+    if problem.loss.is_vector or not is_smooth(problem) or free or len(strengths) <= MOST:
         return False
     if all(l1 == 0 for l1, _ in strengths):
         return not problem.loss.is_quadratic
@@ -106,15 +100,16 @@ class Chords(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state at x0, and y = phi'(z) there (y0 plays no part)."""
-        x, z, passes = problem.zeros() if x0 is None else x0, advice.predictions, 0.0
+        x, z, passes = problem.zeros() if x0 is None else x0, advice.predictions, 0.5
         if z is None:
-            z, passes = problem.predict(x), 0.5
+            z, passes = problem.predict(x), 1.0
         phi, y = problem.mean_loss_grad(z)
+        u, hess, gap = _slopes(problem, x, z, y)
         s = State(
-            algorithm=self.name, t=0, passes=0.0, x=x, y=y, z=z, u=y, primal=0.0,
-            dual=-math.inf, own=ChordState(z, math.inf),
+            algorithm=self.name, t=0, passes=passes, x=x, y=y, z=z, u=u, dual=-math.inf,
+            primal=phi + problem.elastic_net.value(x), own=ChordState(hess, gap),
         )  # fmt: skip
-        return Start(_state_at(problem, s, x, z, y, phi + problem.elastic_net.value(x), passes))
+        return Start(s)
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """H, at the strengths of this problem, and how good its steps have been."""
@@ -146,10 +141,10 @@ class Chords(SecondOrder):
             is_new, model = True, model_for(problem, s, own.hess, model)
             if model is None:
                 return replace(s, t=s.t + 1, primal=math.inf)
-        share = max(min(LOOSE, SURE * target / gap), _forcing(problem, gap, last))
+        share = max(min(LOOSE, MARGIN * target / gap), _forcing(problem, gap, last))
         d, Ad, passes = model.step(problem, s, share)
         expected = own.rates[is_new] * gap
-        known = expected > SURE * target
+        known = expected > MARGIN * target
         own = replace(
             own, model=model, is_new=is_new, before=Before(s.x, s.z, s.primal, gap), gap=expected,
             is_known=known,
@@ -172,7 +167,7 @@ def _looked_at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
         return Trial(phi + problem.elastic_net.value(end), 0.0, (end, z, y))
 
     # A sum over many rows may rise by its rounding.
-    found = first_that_falls(look, LENGTHS, before.primal, 0.0, 8.0 * UNIT)
+    found = first_that_falls(look, HALVINGS, before.primal, 0.0, 8.0 * UNIT)
     if found is None and own.is_new:
         return replace(s, primal=math.inf)
     share, end = (0.0, look(0.0)) if found is None else found
@@ -185,14 +180,20 @@ def _state_at(
     was_short: bool = False,
 ) -> State:  # fmt: skip
     """The state at x with u, phi'' and about the gap, and what the step there has left of it."""
-    own, u, hess = s.own, problem.adjoint(y), curvature(problem, z, y)
-    gap, rates = gap_nearby(problem, x, y, u, hess), own.rates
+    own, (u, hess, gap) = s.own, _slopes(problem, x, z, y)
+    rates = own.rates
     if own.before is not None:
         least = LEAST_RATE**2 if problem.loss.is_quadratic else LEAST_RATE
         rate = max(gap / own.before.gap, least)
         rates = (rates[0], rate) if own.is_new else (rate, rates[1])
     own = replace(own, hess=hess, gap=gap, rates=rates, is_known=True, was_short=was_short)
     return replace(s, x=x, z=z, y=y, u=u, primal=primal, passes=passes + 0.5, own=own)
+
+
+def _slopes(problem: Problem, x: Array, z: Array, y: Array) -> tuple[Array, Array, float]:
+    """u, phi'' and about the gap."""
+    u, hess = problem.adjoint(y), curvature(problem, z, y)
+    return u, hess, gap_nearby(problem, x, y, u, hess)
 
 
 def _forcing(problem: Problem, gap: float, last: float) -> float:
@@ -207,27 +208,3 @@ def _steps_left(gap: float, last: float, target: float) -> float:
     if last == math.inf or gap <= target:
         return 0.0
     return math.log(target / gap) / math.log(gap / last) if gap < last else math.inf
-
-
-def gap_nearby(problem: Problem, x: Array, y: Array, u: Array, hess: Array) -> float:
-    """About the gap at y = phi'(z) once it is feasible: scaled by t, or by 1 - s on one side.
-
-    phi(z) + phi*(ty) - t yz is (1 - t)^2 y^2/(2 phi''(z)) to second order.
-    """
-    g, t = problem.elastic_net, 1.0
-    if g.has_boxed:
-        t = 1.0 / max(1.0, float(np.max(np.abs(u[g.boxed]) / g.l1[g.boxed])))
-    if g.has_l1:
-        gap = float(g.fenchel_gap(x, np.where(g.free, 0.0, -t * u)).sum())
-    else:
-        d = problem.d  # without the intercept
-        r = u[:d] + g.l2[:d] * x[:d]
-        gap = 0.5 * dot(r, r / g.l2[:d])
-    shrunk = (1.0 - t) ** 2
-    if isinstance(problem.design, InterceptDesign):
-        mean = float(u[-1]) / problem.design.scale
-        shrunk += (mean / (problem.mean(np.abs(y)) or 1.0)) ** 2
-    if shrunk > 0.0:
-        squares = np.divide(y * y, hess, out=np.zeros_like(y), where=hess > 0)
-        gap += 0.5 * shrunk * problem.mean(squares)
-    return gap

@@ -14,27 +14,22 @@ import numpy as np
 
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order.set_models import ColumnModel, GramModel, may_form, penalty_of
-from dualgap.algorithms.second_order.tuning import SETS
+from dualgap.algorithms.second_order.tuning import CLASSES, SETS
 from dualgap.designs import Columns
-from dualgap.limits import CALL
-from dualgap.linalg import hessian_factor
+from dualgap.limits import one_pass
 from dualgap.linalg.growing_factor import GrowingFactor
 from dualgap.linalg.hessian_factor import HessianFactor
-from dualgap.linalg.krylov_factor import KrylovFactor
+from dualgap.linalg.krylov_factor import KrylovFactor, factor_nearby
 from dualgap.linalg.orthant import Inverse
 from dualgap.paths._sets import CLOSE, NEEDED
 from dualgap.paths._squared import CALLS
 from dualgap.problem import Problem
 from dualgap.state import State
 
-FACTORISED = 10.0
-"""H is factorised if that costs no more passes than this."""
 DEAR = 20.0
 """An H that costs more than so many steps is not formed, and the point left to a solve."""
-ACCURACY = 1e-4
-"""Descent on H ends where coordinates gain this share of what they gained at first, each alone."""
-TURNS = 8
-"""Sweeps and conjugate gradients take turns at most so often."""
+GATHERING = 4.0
+"""Copying an entry is taken to cost as much as so many multiplications."""
 SWEEPS = 0.5
 """So many sweeps come before conjugate gradients; one that has begun goes on to its end."""
 ROUGHLY = 1e-2
@@ -43,12 +38,8 @@ STALE = 8.0
 """A minimiser that took more products than this is a sign that the factor has grown old."""
 
 
-class Step(NamedTuple):
-    """d, A d if it has been found on the way, and passes over the data."""
-
-    d: Array
-    Ad: Array | None
-    passes: float
+Step = tuple[Array, Array | None, float]
+"""d, A d if it has been found on the way, and passes over the data."""
 
 
 def model_for(problem: Problem, s: State, hess: Array, known: Model | None) -> Model | None:
@@ -74,17 +65,9 @@ class Factored(NamedTuple):
     @classmethod
     def at(cls, problem: Problem, s: State, w: Array, known: Factored | None) -> Factored:
         """The factor of H, or a Krylov space where that would take too long."""
-        design, l2, outer, last = problem.design, problem.elastic_net.l2, None, None
-        if known is not None and isinstance(known.factor, HessianFactor):
-            outer, last = known.factor.outer, known.factor.last
-        passes = hessian_factor.cost(design, l2, outer_known=outer is not None)
-        factor: HessianFactor | KrylovFactor
-        if passes <= FACTORISED:
-            factor = HessianFactor(design, w, l2, outer=outer, last=last)
-        else:
-            factor = KrylovFactor(design, w, l2, -s.u - l2 * s.x)
-            passes = factor.space.size
-        return cls(factor, _in_steps(problem, passes * (2.0 * design.nonzeros + CALL)))
+        before, l2 = None if known is None else known.factor, problem.elastic_net.l2
+        factor, passes = factor_nearby(problem.design, w, l2, -s.u - l2 * s.x, before)
+        return cls(factor, _in_steps(problem, passes * one_pass(problem)))
 
     def at_strengths(self, problem: Problem) -> Factored:
         """The same H, and other strengths."""
@@ -100,8 +83,8 @@ class Factored(NamedTuple):
         z = s.z if problem.offset is None else s.z - problem.offset
         step = self.factor.newton_step(r, problem.q * s.y, s.x, z)
         if step is not None:
-            return Step(*step, 0.5)
-        return Step(self.factor.solve(r), None, self.factor.passes)
+            return *step, 0.5
+        return self.factor.solve(r), None, self.factor.passes
 
 
 class Restricted(NamedTuple):
@@ -139,7 +122,7 @@ class Restricted(NamedTuple):
         columns = problem.columns(np.flatnonzero(inside))
         by_gram = may_form(problem, columns)
         sweeps = columns.gram_sweeps if by_gram else 1.0
-        price = _in_steps(problem, (sweeps + 1.0) * 2.0 * columns.nonzeros)
+        price = _in_steps(problem, (sweeps + GATHERING) * columns.nonzeros)
         if price > DEAR:
             return None
         if by_gram:
@@ -165,19 +148,19 @@ class Restricted(NamedTuple):
         accuracy = share * share if problem.elastic_net.has_boxed else share
         goal = penalty.largest_gain(self.h, u, x)
         if self.H is not None:
-            new, passes = GramModel(self.H, u, x, penalty).minimise(ACCURACY * goal)[0], 0.0
+            new, passes = GramModel(self.H, u, x, penalty).minimise(CLASSES.exact * goal)[0], 0.0
         else:
             model = ColumnModel(self.columns, self.w, problem.q * s.y, x, penalty, self.h)
             products = self._in_turns(model, accuracy * goal)
             new, passes = model.x, products * self.columns.nonzeros / problem.design.nonzeros
         d[at] = new - x
-        return Step(d, None, passes)
+        return d, None, passes
 
     def _in_turns(self, model: ColumnModel, goal: float) -> float:
         """Bring the model to its minimiser; the products that it took."""
         spent = 0.0
         prepare = None if model.penalty.l2.any() else self._prepare  # l2: H is well conditioned
-        for _ in range(TURNS):
+        for _ in range(SETS.rounds):
             before = np.sign(model.x)
             swept, worst = model.swept(SWEEPS, goal)
             spent += swept

@@ -2,7 +2,7 @@
 
 l2 alone: every point is one solution of (M + l2 I) t = diag(p)^(-1/2) v for one matrix
 M = diag(p)^(-1/2) G diag(p)^(-1/2), with t = diag(p)^(1/2) x, p the weights of the penalty, and G
-and v as in `_quadratic`. If G is small it is formed, for d <= n, and brought to tridiagonal form
+and v as in `_sets`. If G is small it is formed, for d <= n, and brought to tridiagonal form
 (`linalg.shifted`). If not, the spaces of v, Mv, M^2 v, ... are the same for every l2: with V an
 orthonormal basis of one of them and T = V M V', each point is t = V's, (T + l2 I) s = |v| e_1. The
 space grows, by one product with A'QA, until the gap |r|^2/(2 l2) is small enough.
@@ -17,7 +17,7 @@ to a solve of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -26,26 +26,20 @@ from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.certificate import Estimate, estimated_pair
 from dualgap.certificate.estimates import estimates, points_at_once
 from dualgap.designs.contract import BLAS3_GAIN
+from dualgap.driver.light import Found
 from dualgap.limits import passes_at_most
 from dualgap.linalg.krylov_factor import krylov_space
 from dualgap.linalg.shifted import REDUCTION, Shifted
-from dualgap.paths._quadratic import Centred, is_close
-from dualgap.paths._sets import Sets
+from dualgap.paths._ahead import MOST
+from dualgap.paths._sets import Centred, Sets, is_close
 from dualgap.problem import Problem
 
-FEWEST = 4
-"""A path with fewer points than this is left to solves."""
 SPARED = 2.0
 """A point is taken to cost so many passes over the data less than by a solve of its own."""
 CALLS = 2e6
 """A point is taken to spare so many multiplications beside the passes, for calls of a solve."""
 SWEEPS = 20.0
 """A point with l1 is taken to cost so many sweeps over G."""
-SET = 1.5
-"""A set of columns is taken to have this many times as many as there are rows."""
-LONGEST = 300
-"""A Krylov space of more vectors than this would take longer than what it spares."""
-
 Strengths = Sequence[tuple[float, float]]
 
 
@@ -62,7 +56,6 @@ def on_gram_matrix(problem: Problem, strengths: Strengths) -> bool:
         return False
     work = problem.base.gram_multiplications(d <= n)
     if all(l1 > 0 for l1, _ in strengths):
-        side = min(int(SET * n), d)
         work = work * (side / d if n < d else 1.0) + count * SWEEPS * side * side
         return work <= count * spared(problem)
     work += min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
@@ -77,7 +70,7 @@ def in_one_space(problem: Problem, strengths: Strengths) -> bool:
 
 def _is_one(problem: Problem, strengths: Strengths) -> bool:
     """Whether the points share what there is to know."""
-    if not (problem.loss.is_quadratic and len(strengths) >= FEWEST):
+    if not (problem.loss.is_quadratic and len(strengths) > MOST):
         return False
     return bool(problem.penalty_weights.all()) and all(l1 + l2 > 0 for l1, l2 in strengths)
 
@@ -85,16 +78,6 @@ def _is_one(problem: Problem, strengths: Strengths) -> bool:
 def spared(problem: Problem) -> float:
     """Multiplications that a point is taken to cost less than by a solve of its own."""
     return SPARED * 2.0 * problem.design.nonzeros + CALLS
-
-
-class Found(NamedTuple):
-    """A point of the path as it was found, and the passes over the data that it took."""
-
-    x: Array
-    """With the intercept last."""
-    y: Array
-    certificate: Estimate
-    passes: float
 
 
 def points(problem: Problem, strengths: Strengths, tol: float, most: float) -> Iterator[Found]:
@@ -120,7 +103,7 @@ def points(problem: Problem, strengths: Strengths, tol: float, most: float) -> I
         for pair, x, certificate, y, p in zip(some, X, *found, spent, strict=True):
             if not is_good(problem, certificate, tol):
                 certificate, y = estimated_pair(problem.with_strengths(*pair), x, None)
-            yield Found(x, y, certificate, p)
+            yield Found(x, y, None, certificate, p)
         if model.gives_up:
             return
 
@@ -173,7 +156,7 @@ class _Space(Centred):
         super().__init__(problem)
         self.unit = 1.0 / np.sqrt(problem.penalty_weights)
         v = self.unit * self.v
-        self.space = krylov_space(problem.base, problem.q, self.m, self.unit, v, LONGEST)
+        self.space = krylov_space(problem.base, problem.q, self.m, self.unit, v)
         self.most, self.passes = most, 1.0
 
     def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:

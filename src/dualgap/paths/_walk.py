@@ -125,7 +125,7 @@ def _walk_together(
     problem: Problem, strengths: Strengths, tol: float, most: float, options: dict[str, Any]
 ) -> Iterator[Point]:
     done, x = 0, problem.zeros()
-    for x, y, certificate, passes in _squared.points(problem, strengths, tol, most):
+    for x, y, _, certificate, passes in _squared.points(problem, strengths, tol, most):
         if _squared.is_good(problem, certificate, tol):
             yield Point(*problem.split(x), y, certificate, Status.CONVERGED, passes)
         else:
