@@ -9,6 +9,7 @@ import pytest
 
 import dualgap
 from dualgap.api import Problem
+from dualgap.certificate import ridge
 from dualgap.certificate.ridge import is_ridge, ridge_proofs
 from dualgap.driver.together import solve_together
 from dualgap.linalg.ridge import RidgeSystem
@@ -108,6 +109,19 @@ def test_a_residual_dual_point_gives_the_bound_of_the_definition():
     result = problem.solve(tol=1e-9)
     again = problem.certify(result.x, result.y, intercept=result.intercept)
     assert again == result.certificate and again.certified
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_dual_point_whose_sum_is_not_0(counted, monkeypatch):
+    """With columns of mean 0 and an intercept off by t, P is t^2/2 too large and g is 0."""
+    A = np.array([[1.0, 2.0], [-1.0, 0.0], [2.0, -1.0], [-2.0, -1.0]])
+    B = np.array([[1.0], [2.0], [-1.0], [4.0]])
+    problem = Problem(A, B[:, 0], l2=0.5, fit_intercept=True)
+    x, c, _, _ = RidgeSystem(A, problem.q, True).solve(B, np.array([0.5]))
+    if not counted:
+        monkeypatch.setattr(ridge, "_off_balance", lambda problem, y, off: np.zeros(1))
+    gap = ridge_proofs(problem, B, np.array([0.5]), x, c + 0.25).gap[0]
+    assert (gap >= 0.25**2 / 2.0) == counted
 
 
 @pytest.mark.parametrize("unsaid", ["zero", "fitted", "nan", "huge", "light"])

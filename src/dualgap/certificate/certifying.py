@@ -29,6 +29,8 @@ FEW_ENTRIES = 20_000
 digits, because these cost much more there than all the rest of a certificate."""
 CLOUDED = 1.02
 """Products get twice the digits where the proved gap is this times the float one or more."""
+CLEAN = 1.0 + 1e-6
+"""A quick proof stands where its gap is at most this times the float one."""
 
 NO_DUAL_POINT = (
     "No dual point could be proved to be feasible: columns without penalty may nearly depend on "
@@ -101,7 +103,7 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
 
 def _is_clear(certificate: Certificate, bare: float) -> bool:
     """Whether rounding is no part of the gap that matters, so that nothing sharper is asked for."""
-    return certificate.relative_gap <= SMALLEST or certificate.gap <= CLOUDED * bare
+    return certificate.relative_gap <= SMALLEST or certificate.gap <= CLEAN * bare
 
 
 def _primal(problem: Problem, x: Array) -> float:

@@ -6,23 +6,23 @@ and 0 where there is none. Then y - rho is dual feasible, and
 
     P(x) - P* <= |r - y + rho|^2/2 + |l2 x + A'Q(y - rho)|^2/(2 l2),                         (*)
 
-|.| = |.|_Q over rows. With |A|_F^2 = sum_j |a_j|_Q^2 (so that |A'Qy| <= |A|_F |y|) and k more than
-the roundings behind any term of a sum, floats are off by at most
+|.| = |.|_Q over rows. With |A|_F^2 = sum_j |a_j|_Q^2 (so that |A'Qy| <= |A|_F |y|), and e and f
+more than the roundings behind a term of a sum over rows and over columns, floats are off by at most
 
-    r:        gam(k) (|A|_F |x| + |c| + |b|)              A'Qy:     gam(k) |A|_F |y|
-    rho:      gam(k) |y|                                  A'Q rho:  |A|_F |rho|,
+    r:        f (|A|_F |x| + |c| + |b|)                   A'Qy:     e |A|_F |y|
+    rho:      e |y|                                       A'Q rho:  |A|_F |rho|,
 
 where a float q_i, too, is within gam(n + 3) of w_i/W. Every length is computed as a sum of squares,
-which is right to gam(k) and to what underflows. So all targets share two products with the data,
+which is right to e, or f, and to what underflows. So all targets share two products with the data,
 and the rest are a few sums for each. The bound is that of `proof` but for a larger share of
 rounding, of which (*) has the square.
 
 At the real y = r the vector of the second length is the gradient g of P, and the equations of
-`linalg.ridge` know it without a second product with the data. With m = A'q (0 without intercept),
-e = gam(k) and d_x, d_g the errors of floats, of which each entry has fewer than 16,
+`linalg.ridge` know it without a second product with the data. With m = A'q (0 without intercept)
+and d_x, d_g the errors of floats, of which each entry has fewer than 16,
 
     by columns:  g = (A'QA - mm' + l2 I) x - A'Q(b - mean b),
-                 |d_g| <= 16 e (|A|_F (|A|_F |x| + |b|) + l2 |x|);
+                 |d_g| <= 16 (e + f) (|A|_F (|A|_F |x| + |b|) + l2 |x|);
     by rows:     x = (A - 1m')' R a + d_x with R = Q^(1/2), |d_x| <= 16 e |A|_F |a|,
                  g = (A - 1m')' R (l2 a + R r) + l2 d_x,  |g| <= |A|_F |l2 a + R r| + l2 |d_x|.
 
@@ -31,16 +31,17 @@ Where that is not enough there is a second product.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.certificate.proof import strengths_are_exact
 from dualgap.certificate.value import Certificate, Kind
 from dualgap.designs import DenseDesign, SparseDesign
 from dualgap.enclosures.directed import arithmetic_is_ieee, gam
 from dualgap.problem import Problem
+from dualgap.regularizers import ElasticNet
 
 LARGEST = 1e100
 """Nothing is said of data, points or targets with lengths beyond this: squares may overflow."""
@@ -52,10 +53,10 @@ longer than LARGEST/LEAST_SHARE^(1/2).
 """
 LEAST_SHARE = 1e-50
 """Nothing is said where a row has less weight than this share of their sum, and any at all."""
-ABOVE = 1.0 + 2.0**-44
-"""More than 256 roundings of numbers >= 0, which is more than there are in any formula here."""
-BELOW = 1.0 - 2.0**-44
-"""The same from below."""
+ABOVE = 1.0 + 2.0**-46
+"""More than 64 roundings of numbers >= 0, which is more than there are in any formula here."""
+BELOW = 1.0 - 2.0**-50
+"""More than eight roundings, from below."""
 FITS = 1e-10
 """Nothing is said of a point whose P is below this share of P(0): what a gap is relative to is then
 another number (`Problem.scale`)."""
@@ -98,16 +99,17 @@ class RidgeProofs(NamedTuple):
 def is_ridge(problem: Problem) -> bool:
     """Whether (*) is the gap of this problem, and its rounding that of sums of products."""
     w, q = problem.sample_weight, problem.q
-    return bool(
+    if not (
         problem.loss.is_quadratic
-        and isinstance(problem.base, DenseDesign | SparseDesign)
-        and problem.given is None
         and problem.offset is None
-        and problem.l1 == 0.0
-        and problem.l2 >= LEAST_SHARE
-        and (problem.penalty_weights == 1.0).all()
-        and (w is None or (q[w > 0.0] >= LEAST_SHARE).all())
-    )
+        and isinstance(problem.base, DenseDesign | SparseDesign)
+        and isinstance(problem.regularizer, ElasticNet)
+        and strengths_are_exact(problem)
+        and (w is None or bool((q[w > 0.0] >= LEAST_SHARE).all()))
+    ):
+        return False
+    l2 = problem.regularizer.l2[: problem.d]
+    return bool(not problem.regularizer.has_l1 and l2[0] >= LEAST_SHARE and (l2 == l2[0]).all())
 
 
 def ridge_proofs(
@@ -140,28 +142,25 @@ def ridge_proofs(
     """
     with np.errstate(all="ignore"):
         sizes, r = _sizes(problem, b, x, c)
+        e, of_A = sizes.e, sizes.A
         off: Any = 0.0
         of_y = sizes.r
         if y is not None:
             off = _mean_squares(problem, r - y)
-            of_y = sizes.wide * np.sqrt(_mean_squares(problem, y)) + LOST
+            of_y = _length(_mean_squares(problem, y), e)
         y = r if y is None else y
-        rho = np.zeros(l2.size)
-        if problem.fit_intercept:
-            rho = np.abs(problem.q @ y) + sizes.e * of_y + LOST
-        far = sizes.wide * np.sqrt(off) + LOST + sizes.r_off + rho
-        e, of_A = sizes.e, sizes.A
+        rho = _off_balance(problem, y, e * of_y)
+        far = _length(off, e) + sizes.r_off + rho
         if left is not None:
-            slope = _lengths_sq(left)
-            blur = 16.0 * e * (of_A * (of_A * sizes.x + sizes.b) + l2 * sizes.x)
+            slope = _squares(left)
+            blur = 16.0 * (e + sizes.f) * (of_A * (of_A * sizes.x + sizes.b) + l2 * sizes.x)
         elif a is not None:
-            slope = of_A * of_A * _lengths_sq(l2 * a + np.sqrt(problem.q)[:, None] * r)
-            of_a = np.sqrt(_lengths_sq(a))
-            blur = of_A * (16.0 * e * (l2 * of_a + sizes.r) + sizes.r_off)
+            slope = of_A * of_A * _squares(l2 * a + np.sqrt(problem.q)[:, None] * r)
+            blur = of_A * (16.0 * e * (l2 * np.sqrt(_squares(a)) + sizes.r) + sizes.r_off)
         else:
-            slope = _lengths_sq(_adjoint(problem, y) + l2 * x)
+            slope = _squares(_adjoint(problem, y) + l2 * x)
             blur = e * (of_A * of_y + l2 * sizes.x) + of_A * rho
-        steep = sizes.wide * np.sqrt(slope) + blur + LOST
+        steep = _length(slope, e + sizes.f) + blur
         gap = ABOVE * (0.5 * far * far + 0.5 * steep * steep / l2)
         low = sizes.primal_low(l2)
         largest = np.maximum(np.maximum(sizes.b, of_y), np.maximum(sizes.x, of_A))
@@ -179,11 +178,18 @@ def ridge_proofs(
         )
 
 
+def _off_balance(problem: Problem, y: Array, off: Array) -> Array:
+    """At least |rho|, where its sum in floats is off by that much."""
+    if not problem.fit_intercept:
+        return np.zeros(y.shape[1])
+    return np.asarray(np.abs(problem.q @ y) + off + LOST)
+
+
 class _Sizes(NamedTuple):
-    """Lengths from above, where nothing else is said; arrays of shape (K,), but for e and A."""
+    """Lengths from above, where nothing else is said; arrays of shape (K,), but for e, f and A."""
 
     e: float
-    """gam(k)."""
+    f: float
     A: float
     """|A|_F."""
     r: Array
@@ -196,21 +202,16 @@ class _Sizes(NamedTuple):
     point: Array
     """and |x|^2."""
 
-    @property
-    def wide(self) -> float:
-        """A length is at most so many times its float, and LOST."""
-        return _wide(self.e)
-
     def primal_low(self, l2: Array) -> Array:
-        """At most P(x)."""
-        sure = BELOW * (1.0 - 2.0 * self.e)
-        least_r = np.maximum(sure * np.sqrt(self.squares) - ABOVE * (self.r_off + LOST), 0.0)
-        least_x = np.maximum(sure * np.sqrt(self.point) - LOST, 0.0)
-        return np.asarray(BELOW * 0.5 * (least_r**2 + l2 * least_x**2))
+        """At most P(x): |r|^2 is at least that of the floats less 2 |r| r_off."""
+        least = (1.0 - self.e) * self.squares - ABOVE * 2.0 * self.r * self.r_off
+        low = np.maximum(least, 0.0) + (1.0 - self.f) * (l2 * self.point)
+        return np.asarray(np.maximum(BELOW * (0.5 * low) - LOST * LOST, 0.0))
 
 
-def _wide(e: float) -> float:
-    return ABOVE * (1.0 + e)
+def _length(squares: Any, error: float) -> Any:
+    """At least the root of a sum of squares that is right to this share."""
+    return ABOVE * (1.0 + error) * np.sqrt(squares) + LOST
 
 
 def _sizes(problem: Problem, b: Array, x: Array, c: Array) -> tuple[_Sizes, Array]:
@@ -220,16 +221,19 @@ def _sizes(problem: Problem, b: Array, x: Array, c: Array) -> tuple[_Sizes, Arra
     if problem.fit_intercept:
         r += c
     r -= b
-    e = gam(2.0 * n + d + 64.0)
-    squares, point = _mean_squares(problem, r), _lengths_sq(x)
-    of_r, of_x = (_wide(e) * np.sqrt(square) + LOST for square in (squares, point))
-    of_A = _wide(e) * math.sqrt(float(base.column_norms_sq(problem.q).sum())) + LOST
+    # Equal weights are off by a rounding, others by as many as it takes to add them up.
+    e, f = gam((n if problem.sample_weight is None else 2.0 * n) + 12.0), gam(d + 4.0)
+    squares, point = _mean_squares(problem, r), _squares(x)
+    of_r, of_x = _length(squares, e), _length(point, f)
+    of_A = float(_length(float(base.column_norms_sq(problem.q).sum()), e + f))
     of_z = of_A * of_x + np.abs(c)
-    of_b = 2.0 * (of_r + of_z)  # |b| <= |r| + |z|, with room for what r is off
-    return _Sizes(e, of_A, of_r, of_x, of_b, e * (of_z + of_b) + LOST, squares, point), r
+    of_b = (
+        ABOVE * (1.0 + 4.0 * f) * (of_r + of_z)
+    )  # |b| <= |r| + |z|, and r is off by f |b| and more
+    return _Sizes(e, f, of_A, of_r, of_x, of_b, f * (of_z + of_b) + LOST, squares, point), r
 
 
-def _lengths_sq(v: Array) -> Array:
+def _squares(v: Array) -> Array:
     """sum_j v_j^2 of each column, in floats."""
     return np.asarray(np.einsum("jk,jk->k", v, v))
 
@@ -255,7 +259,7 @@ def ridge_certificate(problem: Problem, x: Array, y: Array) -> tuple[Certificate
         return None
     coefficients, c = problem.split(x)
     b, point, dual = (v[:, None] for v in (problem.b, coefficients, y))
-    found = ridge_proofs(problem, b, np.array([problem.l2]), point, np.array([c]), y=dual)
+    found = ridge_proofs(problem, b, problem.elastic_net.l2[:1], point, np.array([c]), y=dual)
     if not found.relative[0] < np.inf:
         return None
     return found.certificates(problem.d)[0], float(found.bare[0])
