@@ -16,6 +16,7 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
+from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.preconditioned import Preconditioned
 from dualgap.limits import current
@@ -142,7 +143,8 @@ class System(Preconditioned):
         Hp += self.l2 * run.p
         self.charge(1.0)
         self.products += 1
-        if not run.advance(Hp, tuning.SYSTEMS.flat * dot(self.units * run.p, run.p)):
+        # Where p'Hp is the rounding of the same sum for the diagonal, a step would be noise.
+        if not run.advance(Hp, 4.0 * EPS * dot(self.units * run.p, run.p)):
             return False
         now.Ad += run.length * Ap
         gained = 0.5 * run.length * run.rho

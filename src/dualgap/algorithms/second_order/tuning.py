@@ -45,20 +45,17 @@ class Systems:
 
     More digits would go beyond what the quadratic model is worth.
     """
-    stalled: float = 0.5
-    """Nash and Sofer: it is, too, when a step gains less than this share of the mean gain so far,
-    """
     forcing: float = 0.25
-    """but not before r'M^(-1)r is down to this share, for first steps may gain little."""
+    """Nash and Sofer's test ends a system only once r'M^(-1)r is down to this share of its first.
+
+    Without it the test ends systems whose first steps happen to gain little.
+    """
+    stalled: float = 0.5
+    """That test holds when a step gains less than this share of the mean gain so far."""
     most_products: int = 100
     """The most products with H for one system where working sets or prox-newton solve it.
 
     Their supports change from step to step, so that a system is not worth more.
-    """
-    flat: float = 1e-15
-    """A direction p is flat where p'Hp is this share of the same sum for the diagonal of H.
-
-    It is the rounding of that sum: a step along p would be noise.
     """
     nothing: float = 1e-19
     """A predicted gain below this share of P counts as none: P cannot show it."""
@@ -144,6 +141,8 @@ class Grams:
     """Conjugate gradients take over if at most this share of the coordinates changed sign."""
     cheap_whole: float = 1e6
     """H of all coordinates is formed at once if it takes no more multiplications than this."""
+    last_growth: float = 0.1
+    """With it, a set that grows by no more than this share of its size is taken for the last."""
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,8 @@ def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
         part = whole.restrict(at)
         goal = max(tuning.SETS.exact * first, tuning.SETS.enough * float(gain.max()))
         x[at] = part.minimise(goal)[0]
-        if at.size == known or current().cut:
+        few = tuning.GRAMS.last_growth * known  # a set that hardly grew is the last
+        if at.size - known <= few or at.size == x.size or current().cut:
             break
         add_symmetric_product(H, at, x[at] - part.x, u)
     is_new = own.full_gram is None and not problem.design.knows_gram(problem.q)
