@@ -1,0 +1,98 @@
+"""A reading of data whose rows are not held, and what it says: sums, divided by W."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.designs.survey import not_finite
+from dualgap.problem import Problem
+from dualgap.streamed.rows import Rows
+from dualgap.streamed.sums import Ask, Setting, look
+
+NOTHING = np.empty(0)
+"""What was not asked for."""
+NO_MASSES = np.zeros(4)
+
+
+class Look(NamedTuple):
+    """What a reading has found at x; see `sums.Sums`, of which these are the means."""
+
+    mean_loss: float
+    u: Array
+    """A'Qy, the gradient of the mean loss."""
+    parts: Array = NOTHING
+    masses: Array = NO_MASSES
+    trials: Array = NOTHING
+    conj: float = 0.0
+    gram: Array = NOTHING
+    product: Array = NOTHING
+    diagonal: Array = NOTHING
+    level: float = 0.0
+    damping: float = 0.0
+    """The share of its bound by which phi'' was raised."""
+
+
+def rows(problem: Problem) -> Rows:
+    """What belongs to the rows of a problem that does not hold them."""
+    assert problem.streamed is not None
+    return problem.streamed
+
+
+def read(problem: Problem, ask: Ask) -> Look:
+    """One reading.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose rows are not held.
+    ask : Ask
+        The first reading of the data finds the lengths of columns besides.
+    """
+    known = problem.constants.knows_columns
+    if not known:
+        ask = ask._replace(norms=True)
+    kept, base = rows(problem), problem.base
+    setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        _, sums = base.map_rows(look, kept.arrays, ask, setting)
+    base.ledger.passes += 1.0
+    W = kept.known.total
+    if not known:
+        squares = np.asarray(sums.squares)
+        if not np.isfinite(squares).all():
+            raise not_finite(base, squares[: problem.d])
+        problem.constants.learn(squares / W, np.asarray(sums.means) / W)
+    gram: Any = sums.gram
+    if isinstance(gram, np.ndarray):
+        gram = mirrored(gram) / W if gram.ndim == 2 else by_class(gram) / W
+    trials, u, parts, masses, product, diagonal = (
+        np.asarray(part) / W
+        for part in (sums.trials, sums.u, sums.parts, sums.masses, sums.product, sums.diagonal)
+    )
+    return Look(
+        mean_loss=sums.value / W, u=u, parts=parts, masses=masses, trials=trials,
+        conj=sums.conj / W, gram=np.asarray(gram), product=product, diagonal=diagonal,
+        level=sums.level / W, damping=ask.damping,
+    )  # fmt: skip
+
+
+def value_at(problem: Problem, x: Array) -> float:
+    """P(x), for a reading."""
+    found = read(problem, Ask(x, slopes=False)).mean_loss
+    return found + problem.regularizer.value(x)
+
+
+def mirrored(H: Array) -> Array:
+    """A matrix of which the lower triangle is known."""
+    out = np.tril(H)
+    out += np.tril(H, -1).T
+    return out
+
+
+def by_class(H: Array) -> Array:
+    """(K, side, K, side) as a matrix of the coordinates (side, K) in their order."""
+    K, side = H.shape[:2]
+    return np.ascontiguousarray(H.transpose(1, 0, 3, 2).reshape(side * K, side * K))
