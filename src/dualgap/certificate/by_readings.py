@@ -41,7 +41,7 @@ from dualgap.linalg.cholesky import units
 from dualgap.linalg.double import of
 from dualgap.problem import Problem
 from dualgap.spans.proofs import GramProof, factor_proof
-from dualgap.streamed.gap import dual_at
+from dualgap.streamed.gap import Dual, dual_at
 from dualgap.streamed.reading import read, rows
 from dualgap.streamed.sums import Ask, Slopes
 
@@ -72,17 +72,26 @@ def certificate_by_readings(
     why = without_proof(problem)
     if why is None and needs_factorisation(problem) and _free(problem).sum() > MOST_FREE:
         why = NO_DUAL_POINT
-    if why is not None or slopes is None:
-        found = read(problem, Ask(x, signs=problem.free_intercept_only))
-        primal = found.mean_loss + problem.regularizer.value(x)
-        dual = dual_at(problem, x, found)
-        if why is not None:
-            if not math.isfinite(dual.gap):
-                return not_proved(primal, why)
-            return not_proved(primal, why, "float", dual.gap, problem.scale(primal))
-        slopes = dual.slopes
     with np.errstate(all="ignore"):
-        return _proved(problem, x, slopes)
+        if why is not None:
+            return _without_proof(problem, x, why)
+        return _proved(problem, x, _dual(problem, x).slopes if slopes is None else slopes)
+
+
+def _dual(problem: Problem, x: Array) -> Dual:
+    """The dual point at the slopes of x, as far as a reading can make it feasible."""
+    some = np.arange(problem.size) if needs_factorisation(problem) else None
+    found = read(problem, Ask(x, signs=problem.free_intercept_only, gram=some))
+    primal = found.mean_loss + problem.regularizer.value(x)
+    return dual_at(problem, x, found)._replace(primal=primal)
+
+
+def _without_proof(problem: Problem, x: Array, why: str) -> Certificate:
+    """What floats say, of which nothing is proved."""
+    dual = _dual(problem, x)
+    if not math.isfinite(dual.gap):
+        return not_proved(dual.primal, why)
+    return not_proved(dual.primal, why, "float", dual.gap, problem.scale(dual.primal))
 
 
 def _free(problem: Problem) -> Mask:

@@ -166,7 +166,7 @@ class Beginning:
             self.chosen = as_algorithm(self.algorithm, problem)[0]
         x = problem.zeros() if self.x is None else self.x
         if problem.streamed is not None:
-            self.state = replace(unread(self.chosen.name, x), begun=False)
+            self.state = replace(unread(self.chosen.name, problem, x), begun=False)
             return
         z = problem.predict(x) if x.any() else problem.predict_zero()
         self.state = State(

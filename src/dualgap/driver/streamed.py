@@ -14,7 +14,7 @@ from dualgap.state import State
 from dualgap.status import Status
 from dualgap.streamed.gap import gap_is_known
 from dualgap.streamed.reading import rows
-from dualgap.streamed.states import Recalled, mark
+from dualgap.streamed.states import Recalled, mark, slopes_at
 from dualgap.streamed.sums import Slopes
 
 MOST_FAILURES = 4
@@ -46,8 +46,9 @@ class StreamedProver(Prover):
     def end(self, x: Array, y: Array, *, newton: bool) -> Proof:
         """What was proved of x last, or is proved now."""
         known = self.last
-        if known is not None and np.array_equal(known[0], x) and known[1] is y:
-            return known
+        if known is not None and np.array_equal(known[0], x):
+            if known[1] is y or self.is_reached(known[2]):
+                return known
         found = self._proved(x, y)
         if known is not None and known[2].is_better_than(found) and not self.is_reached(found):
             return known
@@ -70,9 +71,9 @@ class StreamedRun(Run):
         problem, kept = self.problem, rows(self.problem)
         if problem.outputs is not None:
             return problem.fit_intercept and kept.seen.size < problem.outputs
-        if not problem.free_intercept_only:
+        b = kept.seen if kept.constant is None else np.array([kept.constant])
+        if not problem.free_intercept_only or b.size == 0:
             return False
-        b = kept.seen if kept.seen.size else np.array([kept.constant or 1.0])
         both = (problem.loss.margins(np.full(b.shape, way), b) for way in (1.0, -1.0))
         return any(m is not None and bool((m >= 0.0).all() and (m > 0.0).any()) for m in both)
 
@@ -87,7 +88,7 @@ class StreamedRun(Run):
         return y
 
     def _kept_y(self, y: Array) -> Array:
-        slopes = y if isinstance(y, Slopes) else Slopes(self._x, np.ones(2))
+        slopes = y if isinstance(y, Slopes) else slopes_at(self.user, self._x)
         return cast(Array, Recalled(self.user, slopes, mark(self.user)))
 
     def _certify(self, s: State, x: Array | None, y: Array | None) -> Estimate:
@@ -113,14 +114,19 @@ class StreamedRun(Run):
         )  # fmt: skip
 
     def _certify_harder(self, s: State) -> Estimate:
-        found = self._certify(s, None, None)
-        assert s.incumbent.x is not None and s.incumbent.y is not None
-        self.better = (s.incumbent.x, s.incumbent.y, found)
+        """There is nothing harder than a reading."""
+        best = s.incumbent
+        x, y = (best.x, best.y) if self.free and best.y is not None else (s.x, s.y)
+        assert x is not None
+        found = self._certify(s, x, y)
+        self.better = (x, y, found)
         return found
 
     def _proved_end(self, s: State, status: Status) -> Proof:
         best = s.incumbent
         assert best.x is not None
         self._x = best.x
-        y = cast(Array, None) if best.y is None else best.y
+        y = best.y
+        if y is None:
+            y = s.y if best.x is s.x else cast(Array, slopes_at(self.user, best.x))
         return self.prover.end(best.x, y, newton=False)

@@ -39,6 +39,8 @@ class Dual(NamedTuple):
     slopes: Slopes
     u: Array
     """A'Qy."""
+    primal: float = np.nan
+    """P(x), where it was found in the same reading."""
 
 
 def gap_is_known(problem: Problem) -> bool:
@@ -62,7 +64,12 @@ def dual_at(problem: Problem, x: Array, found: Look, at: Places | None = None) -
     bend: Array | None = None
     factors = np.ones(problem.outputs or 2)
     parts = found.mean_loss / factors.size * factors
-    if problem.free_intercept_only and problem.outputs is None:
+    if problem.free_intercept_only and problem.loss.is_quadratic:
+        mean = float(u[-1])  # of y, which moves by it
+        u, extra = u - mean * problem.column_means, 0.5 * mean * mean
+        bend = np.zeros_like(u)
+        bend[-1] = -mean
+    elif problem.free_intercept_only and problem.outputs is None:
         above, below = found.masses[:2]
         if above > below:
             factors[0] = below / above

@@ -28,7 +28,8 @@ class Look(NamedTuple):
     trials: Array = NOTHING
     conj: float = 0.0
     gram: Array = NOTHING
-    product: Array = NOTHING
+    products: Array = NOTHING
+    border: Array = NOTHING
     diagonal: Array = NOTHING
     level: float = 0.0
     damping: float = 0.0
@@ -68,14 +69,16 @@ def read(problem: Problem, ask: Ask) -> Look:
     gram: Any = sums.gram
     if isinstance(gram, np.ndarray):
         gram = mirrored(gram) / W if gram.ndim == 2 else by_class(gram) / W
-    trials, u, parts, masses, product, diagonal = (
-        np.asarray(part) / W
-        for part in (sums.trials, sums.u, sums.parts, sums.masses, sums.product, sums.diagonal)
+    trials, u, parts, masses = (
+        np.asarray(part) / W for part in (sums.trials, sums.u, sums.parts, sums.masses)
+    )
+    products, border, diagonal = (
+        np.asarray(part) / W for part in (sums.products, sums.border, sums.diagonal)
     )
     return Look(
         mean_loss=sums.value / W, u=u, parts=parts, masses=masses, trials=trials,
-        conj=sums.conj / W, gram=np.asarray(gram), product=product, diagonal=diagonal,
-        level=sums.level / W, damping=ask.damping,
+        conj=sums.conj / W, gram=np.asarray(gram), products=products, border=border,
+        diagonal=diagonal, level=sums.level / W, damping=ask.damping,
     )  # fmt: skip
 
 

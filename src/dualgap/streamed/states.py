@@ -17,12 +17,16 @@ from dualgap.streamed.sums import Matrix, Setting, Slopes, dual_point
 NOTHING = np.empty(0)
 
 
-def unread(name: str, x: Array) -> State:
+def slopes_at(problem: Problem, x: Array) -> Slopes:
+    """The dual point phi'(z) at x, as it is."""
+    return Slopes(x, np.ones(problem.outputs or 2))
+
+
+def unread(name: str, problem: Problem, x: Array) -> State:
     """A state at x of which no reading has said anything."""
-    y = cast(Array, Slopes(x, np.ones(2)))
     return State(
-        algorithm=name, t=0, passes=0.0, x=x, y=y, z=NOTHING, u=NOTHING, primal=np.inf,
-        dual=-np.inf,
+        algorithm=name, t=0, passes=0.0, x=x, y=cast(Array, slopes_at(problem, x)), z=NOTHING,
+        u=NOTHING, primal=np.inf, dual=-np.inf,
     )  # fmt: skip
 
 

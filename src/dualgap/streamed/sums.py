@@ -60,8 +60,10 @@ class Ask(NamedTuple):
     """A dual point: the mean of phi* there."""
     gram: Places | None = None
     """Coordinates S: A_S' diag(q h) A_S."""
-    product: Array | None = None
-    """p: A' diag(q h) A p."""
+    products: tuple[Array, ...] = ()
+    """Directions p: A' diag(q h) A p of each."""
+    border: bool = False
+    """A' diag(q h) 1: the column of an intercept."""
     diagonal: bool = False
     """The diagonal of A' diag(q h) A."""
     damping: float = 0.0
@@ -91,7 +93,8 @@ class Sums(NamedTuple):
     """Sums of w |y| and of w phi, each over y > 0 and y < 0; of w y and w phi, class by class."""
     conj: float
     gram: Any
-    product: Any
+    products: Any
+    border: Any
     diagonal: Any
     level: float
     """The sum of w h, of its diagonal if it is a matrix."""
@@ -119,27 +122,45 @@ def look(
     masses: Any = 0.0
     if ask.signs:
         parts, masses = _by_sign(A, wy, loss, z, y, b, w)
-    curved = ask.gram is not None or ask.product is not None or ask.diagonal
-    gram: Any = 0.0
-    product: Any = 0.0
-    diagonal: Any = 0.0
-    level = 0.0
-    if curved and loss.is_vector:
-        gram, product, diagonal, level = _curved_classes(A, ask, loss, y, b, w)
-    elif curved:
-        h = raised(loss, ask.damping, z, b, y)
-        wh = weighted(w, h)
-        level = total(wh)
-        gram = 0.0 if ask.gram is None else A.gram(wh, ask.gram)
-        product = 0.0 if ask.product is None else A.transposed(wh * A.times(ask.product))
-        diagonal = A.squares(wh) if ask.diagonal else 0.0
+    curved = FLAT
+    if ask.gram is not None or ask.products or ask.diagonal or ask.border:
+        if loss.is_vector:
+            curved = _curved_classes(A, ask, loss, y, b, w)
+        else:
+            curved = _curved(A, ask, weighted(w, raised(loss, ask.damping, z, b, y)))
     squares: Any = 0.0
     means: Any = 0.0
     if ask.norms:
         ones = np.ones(len(b)) if w is None else w
         squares, means = A.squares(ones), A.transposed(ones)
-    return (), Sums(
-        value, trials, u, parts, masses, conj, gram, product, diagonal, level, squares, means
+    return (), Sums(value, trials, u, parts, masses, conj, *curved, squares, means)
+
+
+class Curved(NamedTuple):
+    """The sums that phi'' is in; see `Sums`."""
+
+    gram: Any = 0.0
+    products: Any = 0.0
+    border: Any = 0.0
+    diagonal: Any = 0.0
+    level: float = 0.0
+
+
+FLAT = Curved()
+
+
+def _curved(A: Matrix, ask: Ask, wh: Array) -> Curved:
+    """For one prediction a row."""
+    products: Any = 0.0
+    if ask.products:
+        along = A.times(np.stack(ask.products, axis=1))
+        products = A.transposed(wh[:, None] * along).T
+    return Curved(
+        gram=0.0 if ask.gram is None else A.gram(wh, ask.gram),
+        products=products,
+        border=A.transposed(wh) if ask.border else 0.0,
+        diagonal=A.squares(wh) if ask.diagonal else 0.0,
+        level=total(wh),
     )
 
 
@@ -292,17 +313,14 @@ def _by_sign(
     return parts, np.column_stack((sums, np.bincount(classes, values, K)))
 
 
-def _curved_classes(
-    A: Matrix, ask: Ask, loss: Loss, y: Array, b: Array, w: Array | None
-) -> tuple[Any, Any, Any, float]:
+def _curved_classes(A: Matrix, ask: Ask, loss: Loss, y: Array, b: Array, w: Array | None) -> Curved:
     """H = A' diag(q (diag(p) - pp' + m/gamma)) A, p = softmax(z), for K predictions a row."""
     p = _probabilities(y, b)
     least = ask.damping / loss.known_gamma
     weights = np.ones(len(b)) if w is None else w
     diagonals = p * (1.0 - p) + least
-    level = total(weights * diagonals.mean(axis=1))
     gram: Any = 0.0
-    product: Any = 0.0
+    products: Any = 0.0
     diagonal: Any = 0.0
     if ask.gram is not None:
         K, B = p.shape[1], A.some(ask.gram)
@@ -313,12 +331,13 @@ def _curved_classes(
             for other in range(k):
                 tie = -_symmetric(_gram(B, weights * p[:, k] * p[:, other]))
                 gram[k, :, other] = gram[other, :, k] = tie
-    if ask.product is not None:
-        product = A.transposed(weights[:, None] * _bent(p, A.times(ask.product), least))
+    if ask.products:
+        found = (_bent(p, A.times(step), least) for step in ask.products)
+        products = np.stack([A.transposed(weights[:, None] * r) for r in found])
     if ask.diagonal:
         columns = (A.squares(weights * one) for one in diagonals.T)
         diagonal = np.stack(list(columns), axis=1)
-    return gram, product, diagonal, level
+    return Curved(gram, products, 0.0, diagonal, total(weights * diagonals.mean(axis=1)))
 
 
 def _probabilities(y: Array, b: Array) -> Array:

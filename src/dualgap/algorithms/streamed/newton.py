@@ -5,11 +5,13 @@
     3.  x+ = x + t d:  the reading at x + d, which is line 1 of the next step, has tried it
 
 Squared loss: one reading gives a quadratic that is P itself, and everything else is done with H.
-Where phi'' is no guide it is raised as `second_order.newton` does it.
+Where phi'' is no guide it is raised as `second_order.newton` does it. With more columns than H is
+formed for, systems are solved by `inexact`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,12 +23,15 @@ from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.curvature import first_share, next_damping
 from dualgap.algorithms.second_order.newton import Newton
-from dualgap.algorithms.streamed import points
+from dualgap.algorithms.streamed import inexact, points
 from dualgap.linalg.cholesky import cholesky
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.reading import Look, read
 from dualgap.streamed.sums import Ask
+
+LARGEST_SIDE = 2000
+"""Up to this side of H a reading with H costs less than the readings that it spares."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,8 @@ class StreamedNewton(Newton):
         """x0 or 0, and the sums there, which is one reading."""
         blank = points.first_state(self.name, problem, x0)
         share = first_share(problem, tuning.DAMPING.first, x0)
+        if math.prod(problem.shape) > LARGEST_SIDE:
+            return Start(inexact.start(problem, blank, share))
         return Start(self._read(problem, blank, blank.x, share))
 
     def estimated_gap(self, problem: Problem, s: State) -> float:
@@ -67,6 +74,8 @@ class StreamedNewton(Newton):
 
     def step(self, problem: Problem, s: State) -> State:
         """A Newton step, which ends with a reading."""
+        if isinstance(s.own, inexact.InexactState):
+            return inexact.step(problem, s, self.tol)
         own: StreamedNewtonState = s.own
         if not own.is_read:  # what H has carried along is not good enough
             return replace(

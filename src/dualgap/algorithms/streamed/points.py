@@ -13,7 +13,8 @@ from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.gap import Dual, dual_at, gap_is_known
 from dualgap.streamed.reading import Look, read
-from dualgap.streamed.sums import Ask
+from dualgap.streamed.states import unread
+from dualgap.streamed.sums import Ask, Slopes
 
 LENGTHS = (0.5, 0.25, 0.0625, 0.015625, 1e-3)
 """The lengths of a step that are tried beside the whole one, in the same reading."""
@@ -40,16 +41,12 @@ class Step(NamedTuple):
 
 def needs_signs(problem: Problem) -> bool:
     """Whether dual points are made feasible by the sign, or the class, of a row."""
-    return problem.free_intercept_only
+    return problem.free_intercept_only and not problem.loss.is_quadratic
 
 
 def first_state(name: str, problem: Problem, x0: Array | None) -> State:
     """The state at x0, or where nothing is known, before any reading."""
-    x = first_x(problem) if x0 is None else x0
-    return State(
-        algorithm=name, t=0, passes=0.0, x=x, y=NOTHING, z=NOTHING, u=NOTHING, primal=np.inf,
-        dual=-np.inf,
-    )  # fmt: skip
+    return unread(name, problem, first_x(problem) if x0 is None else x0)
 
 
 def at(
@@ -58,11 +55,15 @@ def at(
     """The state at x with its P and dual point; what is the algorithm's own is left to it."""
     primal = found.mean_loss + problem.regularizer.value(x)
     dual = dual_at(problem, x, found, places)
-    y = cast(Array, dual.slopes)  # which stands for it
-    new = replace(s, x=x, u=found.u, primal=primal, y=y)
+    new = replace(s, x=x, u=found.u, primal=primal, y=as_dual(dual.slopes))
     if gap_is_known(problem):
         return replace(new, dual=primal - dual.gap), dual
     return replace(new, mismatch=MARGIN * dual.gap, residual=0.0), dual
+
+
+def as_dual(slopes: Slopes) -> Array:
+    """What stands for y in a state."""
+    return cast(Array, slopes)
 
 
 def carried(problem: Problem, s: State, d: Array, gram: Array, level: float) -> tuple[State, Dual]:
