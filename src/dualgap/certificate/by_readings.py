@@ -80,10 +80,10 @@ def certificate_by_readings(
 
 def _dual(problem: Problem, x: Array) -> Dual:
     """The dual point at the slopes of x, as far as a reading can make it feasible."""
-    some = np.arange(problem.size) if needs_factorisation(problem) else None
+    some = np.flatnonzero(_free(problem)) if needs_factorisation(problem) else None
     found = read(problem, Ask(x, signs=problem.free_intercept_only, gram=some))
     primal = found.mean_loss + problem.regularizer.value(x)
-    return dual_at(problem, x, found)._replace(primal=primal)
+    return dual_at(problem, x, found, some)._replace(primal=primal)
 
 
 def _without_proof(problem: Problem, x: Array, why: str) -> Certificate:
