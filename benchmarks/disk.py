@@ -42,11 +42,11 @@ class Mapped(Design, counts=True):
 
     holds_rows = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, share: float = 1.0) -> None:
         self.is_sparse = (folder / "indptr.npy").exists()
         names = ("data", "indices", "indptr") if self.is_sparse else ("A",)
         self.arrays = [np.load(folder / f"{name}.npy", mmap_mode="r") for name in names]
-        n = len(self.arrays[-1]) - self.is_sparse
+        n = int(share * (len(self.arrays[-1]) - self.is_sparse))
         self.shape = (n, SPARSE_COLUMNS if self.is_sparse else self.arrays[0].shape[1])
         self.cuts = Cuts((0, n), AT_ONCE if self.is_sparse else DENSE_ROWS)
         self.tasks: Counter[str] = Counter()
@@ -182,13 +182,13 @@ class Watch(threading.Thread):
             time.sleep(0.02)
 
 
-def fit(folder: Path, name: str, rows: int | None = None) -> None:
-    """One fit, in a process of its own."""
+def fit(folder: Path, name: str, share: float) -> None:
+    """One fit, in a process of its own, of the first rows."""
     facts = json.loads((folder / "facts.json").read_text())
-    design = Mapped(folder)
+    design = Mapped(folder, share)
     case = cases(design.shape[0], facts, design.is_sparse)[name]
     kind = "labels" if case.get("loss") == "logistic" else "b"
-    b = np.load(folder / f"{kind}.npy", mmap_mode="r")
+    b = np.load(folder / f"{kind}.npy", mmap_mode="r")[: design.shape[0]]
     began = time.process_time()
     for _, block in design.blocks(DENSE_ROWS) if not design.is_sparse else ():
         block.sum()
@@ -213,12 +213,13 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("disk-data"))
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--only", default="")
+    parser.add_argument("--share", type=float, default=1.0, help="of the rows that are made")
     parser.add_argument("--fit", default="")
     options = parser.parse_args()
     n = int(options.rows)
     folder = options.folder / f"{'sparse' if options.sparse else 'dense'}-{n}"
     if options.fit:
-        fit(folder, options.fit)
+        fit(folder, options.fit, options.share)
         return
     make(folder, n, options.sparse)
     facts = json.loads((folder / "facts.json").read_text())
@@ -230,7 +231,7 @@ def main() -> None:
         if options.only not in name:
             continue
         command = [sys.executable, "-m", "benchmarks", "disk", "--rows", str(n), "--folder",
-                   str(options.folder), "--fit", name]  # fmt: skip
+                   str(options.folder), "--share", str(options.share), "--fit", name]  # fmt: skip
         command += ["--sparse"] if options.sparse else []
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:

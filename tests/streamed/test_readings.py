@@ -220,6 +220,16 @@ def test_one_class_has_no_minimiser():
     assert result.status is Status.NO_MINIMISER
 
 
+@pytest.mark.parametrize("loss", ["logistic", "multinomial"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_separated_classes_have_no_minimiser(loss, intercept):
+    """As is proved by the exact signs of margins, chunk by chunk."""
+    x = np.random.default_rng(3).standard_normal(A.shape[1])
+    b = (A @ x > 0.0).astype(float)
+    result = dualgap.solve(Streamed(A), b, loss=loss, fit_intercept=intercept)
+    assert result.status is Status.NO_MINIMISER
+
+
 def test_the_data_serve_problems_with_other_strengths_and_targets():
     design = Streamed(A)
     problem = dualgap.Problem(design, SIGNS, loss="logistic", l2=0.1)

@@ -35,7 +35,7 @@ class Needs:
     compiled_loss : bool
         A loss that the compiled kernels know.
     scalar_loss : bool
-        A loss of one prediction a row.
+        A loss of one prediction a row, unless rows are not held and it does without them.
     rows : bool
         A design whose rows can be visited one after the other.
     no_l1 : bool
@@ -112,10 +112,11 @@ def _absent(needs: Needs, problem: Problem) -> list[str]:
         return ["held_rows"]
     if not capabilities.is_served(needs.regularizer, g):
         return ["regularizer"]
+    scalar = needs.scalar_loss and (needs.held_rows or problem.streamed is None)
     absent = (
         ("gamma", needs.gamma and loss.gamma is None),
         ("dual_prox", needs.dual_prox and not loss.has_dual_prox),
-        ("scalar_loss", needs.scalar_loss and loss.is_vector),
+        ("scalar_loss", scalar and loss.is_vector),
         ("compiled_loss", needs.compiled_loss and loss.code < 0),
         ("rows", needs.rows and not problem.base.offers_rows),
         ("no_l1", needs.no_l1 and g.has_l1),

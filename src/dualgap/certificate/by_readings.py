@@ -24,7 +24,7 @@ import numpy as np
 
 from dualgap._types import Array, Mask
 from dualgap.certificate.certifying import NO_DUAL_POINT, stated, without_proof
-from dualgap.certificate.chunks import Piece, Way, framed, prove_chunk
+from dualgap.certificate.chunks import Piece, Way, prove_chunk
 from dualgap.certificate.proof import Bounds, Penalty, Weight
 from dualgap.certificate.value import Certificate, Kind, not_proved
 from dualgap.dual_points.feasible import needs_factorisation
@@ -42,6 +42,7 @@ from dualgap.linalg.double import of
 from dualgap.problem import Problem
 from dualgap.spans.proofs import GramProof, factor_proof
 from dualgap.streamed.gap import Dual, dual_at
+from dualgap.streamed.pieces import framed
 from dualgap.streamed.reading import read, rows
 from dualgap.streamed.sums import Ask, Slopes
 

@@ -7,7 +7,6 @@ floats, is either a factor, which enters afterwards, or is assumed before and lo
 
 from __future__ import annotations
 
-import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +15,12 @@ from dualgap._types import Array, Mask
 from dualgap.certificate.feasibility import NOT_AT_ALL, Moved, has_room_by_row
 from dualgap.certificate.proof import loss_sums
 from dualgap.certificate.rows import DualRows, dual_rows, enclosed
-from dualgap.designs import Design, InterceptDesign
 from dualgap.designs.chunks import Chunk
-from dualgap.designs.dense import DenseRows
 from dualgap.enclosures.directed import gam, sum_down, sum_up, up
 from dualgap.enclosures.extraction import accurate_sum
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
+from dualgap.streamed.pieces import piece_of
 from dualgap.streamed.rows import Form
 from dualgap.streamed.sums import Matrix, Slopes, dual_point
 
@@ -81,22 +79,11 @@ class Weighed(NamedTuple):
 NOTHING_MOVES = Weighed()
 
 
-def framed(problem: Problem) -> Problem:
-    """The problem without its data, to which a chunk adds its own."""
-    frame = copy.copy(problem)
-    for name in ("primal_at_zero", "null_model", "is_solved_by_null", "free_span"):
-        frame.__dict__.pop(name, None)
-    nothing: Any = None
-    frame.base = frame.design = frame.constants = nothing
-    frame.b = frame.q = frame.sample_weight = frame.offset = frame.streamed = nothing
-    return frame
-
-
 def prove_chunk(
     chunk: Chunk, rows: tuple[Array, ...], frame: Problem, x: Array, slopes: Slopes, way: Way
 ) -> tuple[tuple[()], Piece]:
     """The sums of a chunk: a task for `Design.map_rows` that makes no rows."""
-    piece = _piece(chunk, rows, frame, way.form)
+    piece = piece_of(chunk, rows, frame, way.form)
     y = dual_point(Matrix(chunk, frame.fit_intercept), slopes, piece.loss, piece.b, piece.offset)
     alpha = dual_rows(piece, y)
     at = enclosed(piece, x, alpha, sharp=True)
@@ -115,18 +102,6 @@ def prove_chunk(
         total_error=off, total_size=size, masses=masses, spread=spread, gram=weighed.gram,
         reach=weighed.reach, roots=weighed.roots,
     )  # fmt: skip
-
-
-def _piece(chunk: Chunk, rows: tuple[Array, ...], frame: Problem, form: Form) -> Problem:
-    """The problem of these rows."""
-    piece = copy.copy(frame)
-    piece.n = chunk.shape[0]
-    piece.b, piece.sample_weight, piece.offset = form.split(rows)
-    base: Design = chunk.design if chunk.design.is_sparse else DenseRows(chunk.dense())
-    piece.base = piece.design = base
-    if frame.fit_intercept:
-        piece.design = InterceptDesign(base, np.empty(0), 1.0)
-    return piece
 
 
 def _by_sign(alpha: DualRows, way: Way) -> tuple[Any, Any, Any, Array, float]:

@@ -13,7 +13,7 @@ from dualgap.driver.proving import Proof, Prover
 from dualgap.state import State
 from dualgap.status import Status
 from dualgap.streamed.gap import gap_is_known
-from dualgap.streamed.reading import rows
+from dualgap.streamed.reading import rows, separates
 from dualgap.streamed.states import Recalled, mark, slopes_at
 from dualgap.streamed.sums import Slopes
 
@@ -78,7 +78,8 @@ class StreamedRun(Run):
         return any(m is not None and bool((m >= 0.0).all() and (m > 0.0).any()) for m in both)
 
     def _separates(self, s: State) -> bool:
-        return False
+        """For a reading, where no row is on the wrong side and nothing is penalised."""
+        return getattr(s.own, "wrong", 1) == 0 and separates(self.problem, s.x)
 
     def _has_direction(self) -> bool:
         return False

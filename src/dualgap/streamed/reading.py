@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.designs.chunks import Chunk
 from dualgap.designs.survey import not_finite
+from dualgap.objective.separability import is_small, rays
 from dualgap.problem import Problem
-from dualgap.streamed.rows import Rows
+from dualgap.streamed.pieces import framed, piece_of
+from dualgap.streamed.rows import Form, Rows
 from dualgap.streamed.sums import Ask, Setting, look
 
 NOTHING = np.empty(0)
@@ -34,6 +37,8 @@ class Look(NamedTuple):
     level: float = 0.0
     damping: float = 0.0
     """The share of its bound by which phi'' was raised."""
+    wrong: int = 1
+    """Rows on the wrong side; 1 where nobody has counted."""
 
 
 def rows(problem: Problem) -> Rows:
@@ -55,6 +60,8 @@ def read(problem: Problem, ask: Ask) -> Look:
     known = problem.constants.knows_columns
     if not known:
         ask = ask._replace(norms=True)
+    # Where nothing is penalised there may be no minimiser.
+    ask = ask._replace(margins=bool(problem.regularizer.free.all()))
     kept, base = rows(problem), problem.base
     setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -79,6 +86,7 @@ def read(problem: Problem, ask: Ask) -> Look:
         mean_loss=sums.value / W, u=u, parts=parts, masses=masses, trials=trials,
         conj=sums.conj / W, gram=np.asarray(gram), products=products, border=border,
         diagonal=diagonal, level=sums.level / W, damping=ask.damping,
+        wrong=sums.wrong if ask.margins else 1,
     )  # fmt: skip
 
 
@@ -86,6 +94,21 @@ def value_at(problem: Problem, x: Array) -> float:
     """P(x), for a reading."""
     found = read(problem, Ask(x, slopes=False)).mean_loss
     return found + problem.regularizer.value(x)
+
+
+def separates(problem: Problem, x: Array) -> bool:
+    """Whether the ray of x is proved to lower P for ever, for a reading."""
+    kept = rows(problem)
+    exact = is_small(problem.n, problem.size)
+    _, found = problem.base.map_rows(rays_of, kept.arrays, framed(problem), x, kept.form, exact)
+    return not found[0] and bool(found[1])
+
+
+def rays_of(
+    chunk: Chunk, some: tuple[Array, ...], frame: Problem, x: Array, form: Form, exact: bool
+) -> tuple[tuple[()], tuple[int, int]]:
+    """`separability.rays` of a chunk: a task for `Design.map_rows` that makes no rows."""
+    return (), rays(piece_of(chunk, some, frame, form), x, exact=exact)
 
 
 def mirrored(H: Array) -> Array:

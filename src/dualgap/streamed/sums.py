@@ -70,6 +70,8 @@ class Ask(NamedTuple):
     """The share of its bound by which phi'' is raised in h."""
     norms: bool = False
     """Squared lengths of the columns, and their means."""
+    margins: bool = False
+    """How many rows are on the wrong side, of losses that have sides."""
 
 
 class Setting(NamedTuple):
@@ -100,6 +102,8 @@ class Sums(NamedTuple):
     """The sum of w h, of its diagonal if it is a matrix."""
     squares: Any
     means: Any
+    wrong: int
+    """Rows with a margin below 0."""
 
 
 def look(
@@ -133,7 +137,16 @@ def look(
     if ask.norms:
         ones = np.ones(len(b)) if w is None else w
         squares, means = A.squares(ones), A.transposed(ones)
-    return (), Sums(value, trials, u, parts, masses, conj, *curved, squares, means)
+    wrong = _wrong(loss, z if offset is None else z - offset, b, w) if ask.margins else 0
+    return (), Sums(value, trials, u, parts, masses, conj, *curved, squares, means, wrong)
+
+
+def _wrong(loss: Loss, z: Array, b: Array, w: Array | None) -> int:
+    margins = loss.margins(z, b)
+    if margins is None:
+        return len(b)
+    below = margins < 0.0 if margins.ndim == 1 else (margins < 0.0).any(axis=1)
+    return int(np.count_nonzero(below if w is None else below & (w > 0.0)))
 
 
 class Curved(NamedTuple):

@@ -66,6 +66,8 @@ class InexactState:
     """The share of its bound by which phi'' is raised."""
     primal: float
     """P at the point at which the system is set up."""
+    wrong: int = 1
+    """Where nothing is penalised, the number of rows on the wrong side; else 1."""
     kinds: tuple[Kind, ...] = KINDS
     """The preconditioners that are tried; the one that has won, in the end."""
     system: SystemState | None = None
@@ -95,7 +97,7 @@ def _at(problem: Problem, s: State, x: Array, found: Look, damping: float) -> St
     border = found.border if _has_border(problem) and found.border[-1] > 0.0 else None
     own = InexactState(
         np.asarray(new.u + l2 * x), Curvature(np.where(diagonal > 0.0, diagonal, 1.0), border),
-        found.level, damping, new.primal,
+        found.level, damping, new.primal, found.wrong,
     )  # fmt: skip
     if isinstance(s.own, InexactState):
         own = replace(own, kinds=s.own.kinds)

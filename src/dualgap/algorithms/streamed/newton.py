@@ -44,6 +44,8 @@ class StreamedNewtonState:
     """The mean of h over the rows."""
     damping: float
     """The share of its bound by which phi'' is raised."""
+    wrong: int = 1
+    """Where nothing is penalised, the number of rows on the wrong side; else 1."""
     is_read: bool = True
     """Whether P and the gradient were found by a reading at the point, not carried there by H."""
 
@@ -111,7 +113,7 @@ class StreamedNewton(Newton):
 
 def known(found: Look, damping: float) -> StreamedNewtonState:
     """What a reading says of H."""
-    return StreamedNewtonState(found.gram, found.level, damping)
+    return StreamedNewtonState(found.gram, found.level, damping, found.wrong)
 
 
 def gradient(problem: Problem, s: State) -> Array:

@@ -13,8 +13,9 @@ after the one that found it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class StreamedWorkingSet(WorkingSet):
         blank = points.first_state(self.name, problem, x0)
         floor = tuning.DAMPING.first_floor
         share = 0.0 if problem.loss.is_quadratic else first_share(problem, floor, x0)
-        some = np.arange(problem.size) if problem.size <= ALL_OF else points.NOTHING.astype(np.intp)
+        some = np.arange(problem.size) if takes_all(problem) else points.NOTHING.astype(np.intp)
         return Start(_read(problem, blank, some, share))
 
     def estimated_gap(self, problem: Problem, s: State) -> float:
@@ -140,45 +141,72 @@ def _next_damping(problem: Problem, damping: float, t: float) -> float:
     return min(max(damping * (0.25 if t == 1.0 else 4.0 if t > 0.0 else 16.0), least), 1.0)
 
 
-def _ends(problem: Problem, at: Places) -> tuple[Array, Array] | None:
-    g = problem.bounded_net
-    return (g.lower[at], g.upper[at]) if isinstance(g, Box) else None
+class Terms(NamedTuple):
+    """The penalty on some rows of x, in vectors."""
+
+    l1: Array
+    l2: Array
+    ends: tuple[Array, Array] | None
+    """Between which x stays."""
+
+    @classmethod
+    def of(cls, problem: Problem, at: Places) -> Terms:
+        """Of the coordinates at these places; of all classes, where there are several."""
+        g = problem.bounded_net
+
+        def some(values: Array) -> Array:
+            whole = np.reshape(values, (problem.size, -1))[at]
+            return np.ascontiguousarray(
+                np.broadcast_to(whole, (at.size, problem.outputs or 1)).ravel()
+            )
+
+        ends = (some(g.lower), some(g.upper)) if isinstance(g, Box) else None
+        return cls(some(g.l1), some(g.l2), ends)
 
 
 def _minimised(problem: Problem, s: State) -> Array:
     """The step to the minimiser of the model over S."""
     own: StreamedSetState = s.own
-    at, H, g = own.coordinates, own.gram, problem.bounded_net
-    l1, l2, x, u, ends = g.l1[at], g.l2[at], s.x[at], s.u[at], _ends(problem, at)
+    at, H = own.coordinates, own.gram
+    l1, l2, ends = Terms.of(problem, at)
+    x, u = s.x[at].ravel(), s.u[at].ravel()
     share = EXACT if problem.loss.is_quadratic and at.size <= ALL_OF else CLOSE
     goal = share * largest_gain(H.diagonal(), u, x, l1, l2, ends)
     new, _ = descend(H, u, x, l1, l2, goal, ends=ends)
     d = np.zeros_like(s.x)
-    d[at] = new - x
+    d[at] = (new - x).reshape(d[at].shape)
     return d
+
+
+def takes_all(problem: Problem) -> bool:
+    """Whether S is all coordinates."""
+    return math.prod(problem.shape) <= ALL_OF
 
 
 def chosen(problem: Problem, s: State, d: Array | None = None) -> Places:
     """S for the reading at x + d: what is not 0 there, what has no l1, and what is likely to move.
 
-    The gradient at x stands in for the one there, which nobody knows yet.
+    The gradient at x stands in for the one there, which nobody knows yet. With several predictions
+    a row a coordinate is in S with all of its classes.
     """
-    if problem.size <= ALL_OF:
+    if takes_all(problem):
         return np.arange(problem.size)
     own: StreamedSetState = s.own
-    g = problem.bounded_net
-    norms = problem.column_norms
+    K = problem.outputs or 1
+    l1, l2, ends = Terms.of(problem, np.arange(problem.size))
+    norms = np.repeat(problem.column_norms, K)
     c = norms * norms * own.level
-    x = s.x if d is None else s.x + d
-    alone = moved_alone(c, s.u, s.x, g.l1, g.l2, _ends(problem, np.arange(x.size))) - s.x
-    gain = (c + g.l2) * alone * alone
-    kept = (x != 0.0) | (g.l1 == 0.0)
-    likely = np.abs(s.u) >= LIKELY * g.l1
+    now, u = s.x.ravel(), s.u.ravel()
+    x = now if d is None else now + d.ravel()
+    alone = moved_alone(c, u, now, l1, l2, ends) - now
+    gain = (c + l2) * alone * alone
+    kept = ((x != 0.0) | (l1 == 0.0)).reshape(-1, K).any(axis=1)
+    likely = (np.abs(u) >= LIKELY * l1).reshape(-1, K).any(axis=1)
+    gain = gain.reshape(-1, K).max(axis=1)
     order = np.argsort(np.where(kept, np.inf, np.where(likely, gain + 1e-300, -1.0)))[::-1]
-    support = int(kept.sum())
-    few = max(FIRST, 2 * support)
-    most = min(LARGEST, max(few, support), support + int((likely & ~kept).sum()))
-    return np.sort(order[: max(most, min(support, LARGEST))])
+    support, largest = int(kept.sum()), max(1, LARGEST // K)
+    most = min(max(FIRST // K, 2 * support), support + int((likely & ~kept).sum()), largest)
+    return np.sort(order[: max(most, min(support, largest), 1)])
 
 
 def _worth_a_ride(s: State) -> Slopes | None:
