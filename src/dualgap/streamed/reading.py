@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.designs import Design
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.survey import not_finite
 from dualgap.objective.separability import is_small, rays
@@ -18,6 +19,8 @@ from dualgap.streamed.sums import Ask, Setting, look
 NOTHING = np.empty(0)
 """What was not asked for."""
 NO_MASSES = np.zeros(4)
+WIDE_BYTES = 1 << 25
+"""The most bytes of a chunk that is longer for the sake of a matrix."""
 
 
 class Look(NamedTuple):
@@ -65,7 +68,7 @@ def read(problem: Problem, ask: Ask) -> Look:
     kept, base = rows(problem), problem.base
     setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        _, sums = base.map_rows(look, kept.arrays, ask, setting)
+        _, sums = _cut_for(base, ask).map_rows(look, kept.arrays, ask, setting)
     base.ledger.passes += 1.0
     W = kept.known.total
     if not known:
@@ -88,6 +91,18 @@ def read(problem: Problem, ask: Ask) -> Look:
         diagonal=diagonal, level=sums.level / W, damping=ask.damping,
         wrong=sums.wrong if ask.margins else 1,
     )  # fmt: skip
+
+
+def _cut_for(base: Design, ask: Ask) -> Design:
+    """The data in chunks of as many rows as a matrix has columns, where one is wanted.
+
+    Adding up the matrices of shorter chunks would cost more than making them.
+    """
+    n, d = base.shape
+    side = 0 if ask.gram is None else ask.gram.size
+    most = side if base.is_sparse else min(side, WIDE_BYTES // (8 * d))
+    rows = min(most, n)
+    return base.arranged(cuts=base.cuts._replace(rows=rows)) if rows > base.cuts.rows else base
 
 
 def value_at(problem: Problem, x: Array) -> float:
