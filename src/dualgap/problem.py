@@ -29,6 +29,9 @@ from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
 from dualgap.spans.contract import Span
 from dualgap.spans.span import span
+from dualgap.streamed.null_model import mean_loss_at
+from dualgap.streamed.null_model import null_model as streamed_null_model
+from dualgap.streamed.rows import Rows, rows_of
 
 LARGEST_COEFFICIENT = 1e305
 
@@ -72,6 +75,31 @@ class Problem:
         self.base = base = as_design(A)
         """A without the column of an intercept."""
         self.n, self.d = base.shape
+        self.streamed: Rows | None = None
+        """What belongs to the rows, where A does not hold them; `b` and the like are views then."""
+        self._take(b, sample_weight, offset)
+        weights = np.ones(self.d)
+        if penalty_weights is not None:
+            weights = check.nonnegative(
+                "penalty_weights",
+                penalty_weights,
+                self.d,
+                what="column of A",
+                zero="to leave that column without penalty",
+            )
+        self.penalty_weights = weights
+        self._regularize()
+        if self.streamed is None:
+            self.base = base = base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
+        scale = None if self.streamed is None else 1.0
+        self.design = InterceptDesign(base, self.q, scale) if self.fit_intercept else base
+        self.constants = Constants(self.design, self.q)
+
+    def _take(self, b: Any, sample_weight: Any, offset: Any) -> None:
+        """What belongs to the rows."""
+        if not self.base.holds_rows:
+            self._view(rows_of(self.loss, self.n, b, sample_weight, offset))
+            return
         self.b = _writable(self.loss.targets(b, self.n))
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
@@ -85,20 +113,13 @@ class Problem:
         """Rows without weight, where there are some: whatever their values are, inf too."""
         given = self.dual_point("offset", offset)
         self.offset = None if given is None else _writable(given)
-        weights = np.ones(self.d)
-        if penalty_weights is not None:
-            weights = check.nonnegative(
-                "penalty_weights",
-                penalty_weights,
-                self.d,
-                what="column of A",
-                zero="to leave that column without penalty",
-            )
-        self.penalty_weights = weights
-        self._regularize()
-        self.base = base = base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
-        self.design = InterceptDesign(base, self.q) if self.fit_intercept else base
-        self.constants = Constants(self.design, self.q)
+
+    def _view(self, rows: Rows) -> None:
+        """The same where rows are not held: views that give a piece at a time."""
+        self.streamed = rows
+        self.outputs = self.loss.outputs(rows.labels) if self.loss.is_vector else None
+        self.uniform, self.idle = rows.known.uniform, None
+        self.b, self.sample_weight, self.q, self.offset = rows.views(self.n)
 
     def _regularize(self) -> None:
         """Of the coefficients, and of x, in which an intercept is one more, without penalty."""
@@ -161,8 +182,21 @@ class Problem:
             other.__dict__.pop("primal_at_zero", None)
             other.__dict__.pop("null_model", None)
             other.__dict__.pop("is_solved_by_null", None)
-            other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
-            other.outputs = other.loss.outputs(other.b)
+            if self.streamed is None:
+                other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
+                other.outputs = other.loss.outputs(other.b)
+            else:
+                given = self.streamed.targets.source if b is None else b
+                weights, offset = self.streamed.weights, self.streamed.offset
+                other._view(
+                    rows_of(
+                        other.loss,
+                        self.n,
+                        given,
+                        weights and weights.source,
+                        offset and offset.source,
+                    )
+                )
             if other.shape[1:] != self.shape[1:]:
                 raise ValueError(
                     f"the other problem has outputs {other.outputs}, this one {self.outputs}; "
@@ -352,17 +386,24 @@ class Problem:
     def primal_at_zero(self) -> float:
         """P(0)."""
         value = self.loss.value_at_zero if self.offset is None else None
+        if value is None and self.streamed is not None:
+            return mean_loss_at(self.streamed, self.loss, self.zeros()[0])
         return self.mean_loss(self.predict_zero()) if value is None else value
 
     @cached_property
     def null_model(self) -> tuple[float | Array, float]:
         """The intercept alone, at its best, and P0 = P there; 0 and P(0) without an intercept."""
+        if self.fit_intercept and self.streamed is not None:
+            return streamed_null_model(self.streamed, self.loss)
         return null_model(self) if self.fit_intercept else (0.0, self.primal_at_zero)
 
     @cached_property
     def is_solved_by_null(self) -> bool:
         """Whether the intercept alone has P = 0, which nothing is below."""
-        return self.fit_intercept and null_model_may_fit(self) and self.null_value == 0.0
+        if self.streamed is not None and (self.offset is not None or not self.streamed.is_constant):
+            return False
+        may_fit = self.streamed is not None or (self.fit_intercept and null_model_may_fit(self))
+        return self.fit_intercept and may_fit and self.null_value == 0.0
 
     @property
     def null_value(self) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.state import State
 from dualgap.status import Status
+from dualgap.streamed.states import Recalled
 from dualgap.trace import Trace
 
 
@@ -22,6 +23,21 @@ class Setup(NamedTuple):
     """Of these seconds, those in which kernels were compiled (once; they are kept) or loaded."""
 
 
+class Dual:
+    """The field y of a result: an array, or what finds it when it is asked for."""
+
+    def __get__(self, result: Result | None, owner: type) -> Any:
+        """The array; reading the data where their rows are not held."""
+        if result is None:
+            return self
+        y = result.__dict__["y"]
+        return y.array() if isinstance(y, Recalled) else y
+
+    def __set__(self, result: Result, y: Array) -> None:
+        """As it is given."""
+        result.__dict__["y"] = y
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """A solution and its certificate.
@@ -32,7 +48,9 @@ class Result:
         The primal point: the best one seen. With K classes x has shape (d, K), y (n, K) and
         intercept (K,).
     y : array of shape (n,)
-        The dual point: the best one seen; ``certify(A, b, x, y, ...)`` gives ``certificate``.
+        The dual point: the best one seen; ``certify(A, b, x, y, ...)`` gives ``certificate``. Where
+        the rows of the data are not held it is read from them when it is asked for, and refused if
+        the data have changed.
     certificate : Certificate
         The bound on P(x) - P*.
     status : Status
@@ -87,3 +105,6 @@ class Result:
             lines.append(f"  rolled back {self.trace.rollbacks} times")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+setattr(Result, "y", Dual())  # noqa: B010 - a field with no default, of which nobody need know more

@@ -68,7 +68,7 @@ def everywhere(self: losses.Loss, b: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 right_sweep, right_rows, right_weight = rows.swept, proof.dual_rows, proof.total_weight
-right_end, right_enclosed = certifying._stated, proof.enclosed
+right_end, right_enclosed = certifying.stated, proof.enclosed
 right_gap = ElasticNet.gap_above
 
 
@@ -162,14 +162,14 @@ BUGS = {
     "domain of Huber forgotten": plant(losses.Huber, "domain", everywhere),
     "domain of smoothed hinge forgotten": plant(losses.SmoothedHinge, "domain", everywhere),
     "domain of squared hinge forgotten": plant(losses.SquaredHinge, "domain", everywhere),
-    "gap halved": plant(certifying, "_stated", stated(gap=lambda p, got: 0.5 * got.gap)),
+    "gap halved": plant(certifying, "stated", stated(gap=lambda p, got: 0.5 * got.gap)),
     "distance without the 2": plant(
-        certifying, "_stated", stated(distance=lambda p, got: got.distance / 2**0.5)
+        certifying, "stated", stated(distance=lambda p, got: got.distance / 2**0.5)
     ),
     "relative to P(0)": plant(
-        certifying, "_stated", stated(relative_gap=lambda p, got: got.gap / p.primal_at_zero)
+        certifying, "stated", stated(relative_gap=lambda p, got: got.gap / p.primal_at_zero)
     ),
-    "dual too high": plant(certifying, "_stated", stated(dual=lambda p, got: got.primal)),
+    "dual too high": plant(certifying, "stated", stated(dual=lambda p, got: got.primal)),
 }  # fmt: skip
 
 

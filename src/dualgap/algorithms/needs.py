@@ -35,13 +35,16 @@ class Needs:
     compiled_loss : bool
         A loss that the compiled kernels know.
     scalar_loss : bool
-        A loss of one prediction a row.
+        A loss of one prediction a row, unless rows are not held and it does without them.
     rows : bool
         A design whose rows can be visited one after the other.
     no_l1 : bool
         A regulariser without an l1 part.
     l2_everywhere : bool
         l2 > 0 on every coordinate, so that there is no free intercept.
+    held_rows : bool
+        Arrays with an entry for each row, which data that do not hold their rows have none of
+        (`Design.holds_rows`); every algorithm needs them that does not say that it does without.
     regularizer : str
         ``"strengths"``: the elastic net; ``"bounds"``: that, or one with bounds; ``"prox"``: any.
         See `regularizers.capabilities`.
@@ -56,6 +59,7 @@ class Needs:
     rows: bool = False
     no_l1: bool = False
     l2_everywhere: bool = False
+    held_rows: bool = True
     regularizer: Need = "strengths"
     instead: str = ""
 
@@ -104,12 +108,15 @@ def is_served(problem: Problem) -> bool:
 def _absent(needs: Needs, problem: Problem) -> list[str]:
     """Fields of the needs that the problem does not meet."""
     loss, g = problem.loss, problem.regularizer
+    if needs.held_rows and problem.streamed is not None:
+        return ["held_rows"]
     if not capabilities.is_served(needs.regularizer, g):
         return ["regularizer"]
+    scalar = needs.scalar_loss and (needs.held_rows or problem.streamed is None)
     absent = (
         ("gamma", needs.gamma and loss.gamma is None),
         ("dual_prox", needs.dual_prox and not loss.has_dual_prox),
-        ("scalar_loss", needs.scalar_loss and loss.is_vector),
+        ("scalar_loss", scalar and loss.is_vector),
         ("compiled_loss", needs.compiled_loss and loss.code < 0),
         ("rows", needs.rows and not problem.base.offers_rows),
         ("no_l1", needs.no_l1 and g.has_l1),
@@ -169,6 +176,14 @@ class _Lacks:
         return (
             f"{self.named} visits one row after the other, and the design {design} has no rows(); "
             f"{use}."
+        )
+
+    def held_rows(self) -> str:
+        design = type(self.problem.base).__name__
+        use = self._use("newton", "working-set")
+        return (
+            f"{self.named} needs arrays with an entry for each row in memory, and the design "
+            f"{design} does not hold its rows; {use}."
         )
 
     def no_l1(self) -> str:

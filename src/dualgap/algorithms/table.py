@@ -12,6 +12,7 @@ COLUMNS = {
     "rows": "rows one by one",
     "no_l1": "no l1",
     "l2_everywhere": "l2 on every coordinate",
+    "held_rows": "rows that are held",
 }
 """Headings of the table in the documentation."""
 REGULARIZERS = {

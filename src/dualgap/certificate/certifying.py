@@ -38,11 +38,6 @@ NO_DUAL_POINT = (
 )
 
 
-def certify_point(problem: Problem, x: Array, y: Array | None = None) -> Certificate:
-    """Certificate of x (with the intercept in it) and y, as `certify` does it."""
-    return proved_pair(problem, x, y)[0]
-
-
 def proved_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificate, Array]:
     """The same and y; without one, the better of phi'(A x) and the dual point of a Newton step."""
     with np.errstate(all="ignore"):
@@ -65,7 +60,7 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
     primal = problem.primal(x, problem.predict(x)) if not np.isfinite(x).all() else math.nan
     if primal == primal or not np.isfinite(y).all():
         return not_proved(_primal(problem, x), "x or y is not finite.")
-    why = _without_proof(problem)
+    why = without_proof(problem)
     if why is not None:
         estimate = estimated_pair(problem, x, y)[0]
         if not estimate.certified:
@@ -98,7 +93,7 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
     kind: Kind = "gap_scaled_dual"  # y = 0, unless another is better
     if point is not None and not (found.is_trivial and point.y.any()):
         kind = point.kind
-    return _stated(problem, x, found, kind, primal)
+    return stated(problem, x, found, kind, primal)
 
 
 def _is_clear(certificate: Certificate, bare: float) -> bool:
@@ -118,7 +113,7 @@ def _between(problem: Problem, x: Array, found: Bounds) -> float:
     return min(max(primal, found.primal_low), found.primal_high)
 
 
-def _without_proof(problem: Problem) -> str | None:
+def without_proof(problem: Problem) -> str | None:
     """Why nothing can be proved whatever x and y are, if that is so."""
     if not arithmetic_is_ieee():
         return (
@@ -182,7 +177,7 @@ def _is_clouded(problem: Problem, x: Array, found: Bounds) -> bool:
     return not found.gap <= CLOUDED * (loss + penalty)
 
 
-def _stated(problem: Problem, x: Array, found: Bounds, kind: Kind, primal: float) -> Certificate:
+def stated(problem: Problem, x: Array, found: Bounds, kind: Kind, primal: float) -> Certificate:
     """The certificate of what was proved."""
     gap = found.gap
     if not gap >= 0.0:  # nan: what overflowed on the way claims nothing
@@ -209,6 +204,15 @@ def _stated(problem: Problem, x: Array, found: Bounds, kind: Kind, primal: float
     )
 
 
+def _has_lost_shares(problem: Problem) -> bool:
+    """Whether a share w_i/W is so small that it may have lost digits."""
+    if problem.streamed is not None:
+        known = problem.streamed.known
+        return known.least < LEAST_SHARE * known.total
+    w = problem.sample_weight
+    return w is not None and bool(((w > 0.0) & (problem.q < LEAST_SHARE)).any())
+
+
 def _proved_zeros(problem: Problem, x: Array, found: Bounds) -> Mask:
     """Where x*_j = 0 in every solution: s_j cannot reach an end of its interval."""
     nothing = np.zeros(x.shape, dtype=bool)
@@ -216,8 +220,7 @@ def _proved_zeros(problem: Problem, x: Array, found: Bounds) -> Mask:
     if found.s is None or gamma is None or not problem.regularizer.has_l1 or not gap < math.inf:
         return nothing
     low, high = problem.penalty.zero_interval(found.blur)
-    w = problem.sample_weight
-    if w is not None and ((w > 0.0) & (problem.q < LEAST_SHARE)).any():
+    if _has_lost_shares(problem):
         return nothing  # such a share has lost digits, or all of them, and its row may be long
     # Squares that underflow have lost less than 1e-300.
     norms = up(problem.column_norms[: problem.d] * (1.0 + gam(problem.n + 16.0)) + 1e-150)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dualgap._types import Array
+from dualgap._types import Array, Mask
 from dualgap.certificate.rows import FLUSHED, DualRows, Enclosed, exact_sum, with_rest
 from dualgap.designs.contract import block_rows
 from dualgap.dual_points.feasible import DualPoint, needs_factorisation
@@ -171,15 +171,20 @@ def _distances(problem: Problem, span: Span, rows: DualRows, at: Enclosed) -> Ar
 
 def _has_room(problem: Problem, y: Array, move: Array) -> bool:
     """Whether y' is in the domains, wherever it is within move of y."""
+    return bool(has_room_by_row(problem, y, move).all())
+
+
+def has_room_by_row(problem: Problem, y: Array, move: Array) -> Mask:
+    """The same, row by row."""
     if y.ndim == 2:
         p, at = np.array(y), own(problem.b)
         # 1 less the real sum of the others, of which y has the float nearest to it.
         p[at] = down(down(1.0 + y[at]) - 4.0 * UNIT)
-        return bool((p >= move).all())
+        return np.asarray((p >= move).all(axis=1))
     low, high = problem.loss.domain(problem.b)
     moving = move > 0.0
     inside = (down(y - move) >= low) & (up(y + move) <= high)
-    return bool((inside | ~moving).all())
+    return np.asarray(inside | ~moving)
 
 
 def _by_few_rows(problem: Problem, rows: DualRows) -> Moved | None:

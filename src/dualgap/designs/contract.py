@@ -61,6 +61,10 @@ class Design(ABC):
 
     shape: tuple[int, int]
     is_sparse: bool = False
+    holds_rows: bool = True
+    """Whether arrays with an entry for each row may be made; if not, only sums over rows are."""
+    fingerprint: str = ""
+    """What tells these data from others, such as the size and time of a file; empty: unknown."""
     survey: Survey | None = None
     """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
     _executor: Executor = SERIAL

@@ -105,7 +105,7 @@ class Serial:
         """The rows that the chunks make, in order, and the sums over all chunks."""
         if not source.cuts.any:  # what follows does the same, but takes its time
             (chunk,) = source.chunks(0)
-            return task(chunk, rows, *args)
+            return task(chunk, tuple([values[chunk.rows] for values in rows]), *args)
         parts = range(source.cuts.partitions)
         done = [rows_of(source, part, task, rows, args) for part in parts]
         return joined([made for made, _ in done]), added_by_tree([sums for _, sums in done])

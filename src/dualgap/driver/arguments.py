@@ -13,6 +13,7 @@ from dualgap.algorithms.contract import Algorithm, no_algorithm
 from dualgap.preconditioners import Preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State
+from dualgap.streamed.reading import value_at
 
 
 def name(argument: str, value: Any) -> str:
@@ -56,11 +57,26 @@ def check_earlier(problem: Problem, earlier: Any) -> None:
         return
     if not isinstance(earlier, State):
         raise TypeError(f"earlier must be the state of an earlier result, got {earlier!r}.")
-    rows = (problem.n, *problem.shape[1:])
-    if earlier.y.shape != rows or (earlier.change is None and earlier.x.shape != problem.shape):
+    rows = dual_shape(problem)
+    if np.shape(earlier.y) != rows or (earlier.change is None and earlier.x.shape != problem.shape):
         raise ValueError(
             f"earlier belongs to a problem with {len(earlier.y)} rows and {earlier.x.size} "
             f"coefficients, not to {problem!r}. Pass the state of a run on the same data."
+        )
+
+
+def dual_shape(problem: Problem) -> tuple[int, ...]:
+    """The shape of the y of states; none where rows are not held, and slopes stand for it."""
+    return (problem.n, *problem.shape[1:]) if problem.streamed is None else ()
+
+
+def refuse_change(wanted: str | Preconditioner | None) -> None:
+    """No preconditioner can be had where rows are not held."""
+    if wanted is not None and wanted != "auto":
+        name = wanted if isinstance(wanted, str) else wanted.name
+        raise ValueError(
+            f"precondition={name!r} looks at the rows of the data, which are not held in memory; "
+            "leave it out: 'newton' and 'working-set' need none."
         )
 
 
@@ -96,6 +112,10 @@ def starting_points(problem: Problem, x0: Any, y0: Any) -> tuple[Array | None, A
             x = problem.join(given[:-1], given[-1], argument="x0")
         else:
             x = problem.join(x0, argument="x0").copy()
+    if y0 is not None and problem.streamed is not None:
+        raise ValueError(
+            "y0 has an entry for each row, and the rows of these data are not held; leave it out."
+        )
     y = problem.dual_point("y0", y0)
     if y is not None and problem.loss.is_vector:
         inside = problem.loss.into_domain(y, problem.b)
@@ -140,7 +160,7 @@ def check_state(problem: Problem, algorithm: Algorithm, state: State) -> None:
             f"state belongs to algorithm={state.algorithm!r}, not to {algorithm.name!r}; "
             "pass the same algorithm."
         )
-    if state.x.shape != problem.shape or state.y.shape != (problem.n, *problem.shape[1:]):
+    if state.x.shape != problem.shape or np.shape(state.y) != dual_shape(problem):
         raise ValueError(
             f"state belongs to a problem with {len(state.y)} rows and {state.x.size} "
             f"coefficients, not to {problem!r}."
@@ -150,7 +170,11 @@ def check_state(problem: Problem, algorithm: Algorithm, state: State) -> None:
     if rule != mine:
         raise ValueError(f"state belongs to adapt={rule!r}, not to {mine!r}; pass the same rule.")
     # A problem of the same shape may still be another one: P tells.
-    primal = problem.primal(state.x, problem.predict(state.x))
+    primal = (
+        problem.primal(state.x, problem.predict(state.x))
+        if problem.streamed is None
+        else value_at(problem, state.x)
+    )
     same = abs(primal - state.primal) <= 1e-9 * (abs(primal) + abs(state.primal))
     if not same or math.isinf(primal) != math.isinf(state.primal):
         raise ValueError(

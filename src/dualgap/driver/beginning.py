@@ -15,10 +15,12 @@ from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
 from dualgap.algorithms.needs import is_served, refuse
+from dualgap.algorithms.streamed.forms import suited
 from dualgap.driver import arguments as given
 from dualgap.preconditioners import Change, Preconditioner, asked, automatic_preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State, replace
+from dualgap.streamed.states import unread
 
 FIRST = Newton()
 """The algorithm that a result names if the run ended before one was chosen."""
@@ -120,6 +122,9 @@ class Beginning:
         elif not is_served(problem):
             as_algorithm(algorithm, problem)  # says so, before the data are read
         conditioner, easier = None if isinstance(wanted, str) else wanted, problem
+        if problem.streamed is not None:  # changes of variables look at the data
+            given.refuse_change(wanted)
+            wanted = None
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":
             easier = self._in(units.begin(problem))
@@ -135,6 +140,7 @@ class Beginning:
         if algorithm != "auto":  # the preconditioner may have given it other options
             refuse(chosen, problem)
         chosen = with_options(chosen, **self.options).aiming_at(self.tol)
+        chosen = suited(chosen, problem)
         if self.random_state is not None and "seed" in options_of(chosen):
             chosen = with_options(chosen, seed=given.seed(self.random_state))
         self.chosen, self.conditioner = chosen, conditioner
@@ -159,6 +165,9 @@ class Beginning:
         if self.chosen is FIRST and self.algorithm != "auto":
             self.chosen = as_algorithm(self.algorithm, problem)[0]
         x = problem.zeros() if self.x is None else self.x
+        if problem.streamed is not None:
+            self.state = replace(unread(self.chosen.name, problem, x), begun=False)
+            return
         z = problem.predict(x) if x.any() else problem.predict_zero()
         self.state = State(
             algorithm=self.chosen.name, t=0, passes=0.0, x=x, y=problem.loss.grad(z, problem.b),

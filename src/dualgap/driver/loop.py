@@ -116,14 +116,14 @@ class Run:
         """The least gap, or its stand-in, and the iteration that found it."""
         self.fallen: tuple[float, int] = (math.inf, 0)
         """The least P, and the iteration that found it."""
-        self.one_class = one_class(problem)
+        self.one_class = self._has_one_class()
         self.before: Array | None = None
         """x of the last step, where it is asked for."""
         self.found: tuple[Array, Array, Estimate] | None = None
         self.last: tuple[Array, Array, Estimate] | None = None
         self.better: tuple[Array, Array, Estimate] | None = None
         """A point of the user's problem that no iteration made, its y and its gap in floats."""
-        self.prover = Prover(user, tol)
+        self.prover = self._prover()
         self.exhausted = False
         """Whether careful Newton steps have found nothing below P of the best x."""
 
@@ -215,6 +215,28 @@ class Run:
         self.setup = Setup(self.setup.passes + spent, self.setup.seconds + clock() - began)
         return replace(s, incumbent=_better(s))
 
+    # ---- what takes the rows of the data ----
+
+    def _prover(self) -> Prover:
+        return Prover(self.user, self.tol)
+
+    def _has_one_class(self) -> bool:
+        return one_class(self.problem)
+
+    def _separates(self, s: State) -> bool:
+        return separates(self.problem, s.x, s.z)
+
+    def _has_direction(self) -> bool:
+        return has_direction(self.user)
+
+    def _shown_y(self, y: Array) -> Array:
+        """For a callback."""
+        return _read_only(y)
+
+    def _kept_y(self, y: Array) -> Array:
+        """For the result."""
+        return y.copy()
+
     def _shown(self, s: State) -> Shown:
         """Of the algorithm; nothing before it has begun."""
         return self.algorithm.shown(s) if s.begun else NOTHING_SHOWN
@@ -245,7 +267,7 @@ class Run:
         snapshot = Snapshot(
             passes, elapsed, s.primal, dual, gap, Delta,
             x=_read_only(x), intercept=intercept,
-            y=_read_only(s.y if best.y is None else best.y),
+            y=self._shown_y(s.y if best.y is None else best.y),
         )  # fmt: skip
         answer = self.callback(snapshot)
         return Status.CALLBACK if isinstance(answer, bool | np.bool_) and answer else None
@@ -254,7 +276,7 @@ class Run:
         """Whether to stop, and why."""
         if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
-        if self.one_class or (s.t % 10 == 0 and separates(self.problem, s.x, s.z)):
+        if self.one_class or (s.t % 10 == 0 and self._separates(s)):
             return Status.NO_MINIMISER
         best = s.incumbent
         if best.lowest + TIE * abs(best.lowest) < self.fallen[0]:
@@ -286,8 +308,7 @@ class Run:
 
     def _arrived(self, s: State) -> Status:
         """A tiny P may also mean that there is nothing to converge to."""
-        separated = separates(self.problem, s.x, s.z)
-        return Status.NO_MINIMISER if separated else self.prover.arrived()
+        return Status.NO_MINIMISER if self._separates(s) else self.prover.arrived()
 
     def _last_point(self, s: State) -> tuple[Array, Array]:
         """What `_certify` has looked at last."""
@@ -335,7 +356,7 @@ class Run:
         if certificate.gap <= self.tol * self.user.scale(certificate.primal):
             assert self.better is not None
             return self._converged(s, self.better[:2])
-        if still and certificate.dual <= 0.0 and has_direction(self.user):
+        if still and certificate.dual <= 0.0 and self._has_direction():
             return Status.NO_MINIMISER
         if self.exhausted and certificate.certified and not self.user.regularizer.has_l1:
             return Status.ROUNDING  # no Newton step lowers P, however exact
@@ -390,7 +411,7 @@ class Run:
         before, self.attempts.lowest = self.attempts.lowest, s.incumbent.lowest
         if not before - s.incumbent.lowest <= 0.01 * target:
             return None
-        return Status.NO_MINIMISER if has_direction(self.user) else Status.STATIONARY
+        return Status.NO_MINIMISER if self._has_direction() else Status.STATIONARY
 
     def _certify(self, s: State, x: Array | None, y: Array | None) -> Estimate:
         """A paid check, in floats: from the user's data, and counted."""
@@ -471,7 +492,7 @@ class Run:
         return Result(
             x=coefficients.copy(),
             intercept=intercept,
-            y=y.copy(),
+            y=self._kept_y(y),
             certificate=certificate,
             status=status,
             trace=Trace(self.rows, shown.rollbacks, target),

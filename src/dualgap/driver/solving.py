@@ -19,6 +19,7 @@ from dualgap.driver import arguments as given
 from dualgap.driver.beginning import Beginning
 from dualgap.driver.loop import Run, status_of
 from dualgap.driver.progress import Line
+from dualgap.driver.streamed import StreamedRun
 from dualgap.limits import Limits, OutOfTime, within
 from dualgap.preconditioners import Preconditioner, as_preconditioner
 from dualgap.problem import Problem
@@ -98,6 +99,7 @@ def solve_problem(
 
 
 def _run(beginning: Beginning, **arguments: Any) -> Run:
-    return Run(
+    kind = Run if beginning.problem.streamed is None else StreamedRun
+    return kind(
         beginning.problem, beginning.inner, beginning.chosen, beginning.conditioner, **arguments
     )

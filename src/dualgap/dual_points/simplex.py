@@ -40,6 +40,12 @@ def balance(y: Array, q: Array, b: Array) -> Array:
     K = y.shape[1]
     classes = b.astype(np.intp)
     Y = np.stack([np.bincount(classes, q * y[:, k], K) for k in range(K)], axis=1)
+    return class_factors(np.asarray(Y, dtype=np.float64))[classes][:, None] * y
+
+
+def class_factors(Y: Array) -> Array:
+    """The t of `balance`, from Y."""
+    K = len(Y)
     rates = np.maximum(Y, 0.0)
     np.fill_diagonal(rates, 0.0)
     count, label = connected_components(rates > 0.0, directed=True, connection="strong")
@@ -48,7 +54,7 @@ def balance(y: Array, q: Array, b: Array) -> Array:
         inside = label == part
         if not rates[inside][:, ~inside].any():
             t[inside] = _stationary(rates[np.ix_(inside, inside)])
-    return t[classes][:, None] * y
+    return t
 
 
 def _stationary(rates: Array) -> Array:

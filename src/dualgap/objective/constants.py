@@ -83,6 +83,15 @@ class Constants:
         return {**self.__dict__, "gathered": None, "moved": None, "orthonormal": None}
 
     @property
+    def knows_columns(self) -> bool:
+        """Whether a reading has found the lengths of columns and their means."""
+        return "column_norms" in self.__dict__
+
+    def learn(self, squares: Array, means: Array) -> None:
+        """The mean squares of columns, and their means, are known from a reading."""
+        self.__dict__.update(column_norms=np.sqrt(squares), column_means=means)
+
+    @property
     def base(self) -> Design:
         """A without the column of an intercept."""
         return self.design.base if isinstance(self.design, InterceptDesign) else self.design

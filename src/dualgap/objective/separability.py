@@ -49,20 +49,41 @@ def separates(problem: Problem, x: Array, z: Array) -> bool:
     """
     if not problem.regularizer.free.all() or not _suggested(problem, z):
         return False
+    against, towards = rays(problem, x, exact=is_small(problem.n, problem.size))
+    return not against and bool(towards)
+
+
+def is_small(n: int, size: int) -> bool:
+    """Whether margins of so many rows are added up exactly."""
+    return n * size <= EXACT_LIMIT
+
+
+def rays(problem: Problem, x: Array, *, exact: bool) -> tuple[int, int]:
+    """Margins along the ray of x, on rows with weight: how many may be below 0, and how many rise.
+
+    Parameters
+    ----------
+    problem : Problem
+    x : array
+    exact : bool
+        Whether they are added up exactly; else they are told by their bounds.
+    """
     counts = problem.q > 0
     if problem.outputs is None:
-        margins = problem.loss.margins(_signs(problem, x), problem.b)
-        return margins is not None and _falls(margins[counts])
-    beaten = False
+        margins = problem.loss.margins(_signs(problem, x, exact=exact), problem.b)
+        if margins is None:
+            return 1, 0
+        margins = margins[counts]
+        return int((~(margins >= 0.0)).sum()), int((margins > 0.0).sum())
+    against = towards = 0
     for mine in np.unique(problem.b[counts]).astype(np.intp):
         rows = counts & (problem.b == mine)
         for k in range(problem.outputs):
-            if k != mine:
-                signs = _signs(problem, x[:, mine], x[:, k])[rows]
-                if not (signs >= 0).all():
-                    return False
-                beaten = beaten or bool((signs > 0).any())
-    return beaten
+            if k != mine and not against:
+                signs = _signs(problem, x[:, mine], x[:, k], exact=exact)[rows]
+                against += int((~(signs >= 0)).sum())
+                towards += int((signs > 0).sum())
+    return against, towards
 
 
 def has_direction(problem: Problem) -> bool:
@@ -124,10 +145,10 @@ def _suggested(problem: Problem, z: Array) -> bool:
     return bool(size > 0.0 and (margins >= -1e-9 * size).all())
 
 
-def _signs(problem: Problem, x: Array, less: Array | None = None) -> Array:
+def _signs(problem: Problem, x: Array, less: Array | None = None, *, exact: bool) -> Array:
     """The sign of each a_i'x (of a_i'(x - less)), or nan where it cannot be told."""
     design = problem.design
-    if design.shape[0] * design.shape[1] > EXACT_LIMIT:
+    if not exact:
         value = design.matvec(x) - (0.0 if less is None else design.matvec(less))
         sizes = np.abs(x) + (0.0 if less is None else np.abs(less))
         doubt = design.absolute_product(sizes, np.zeros(problem.n))[0]

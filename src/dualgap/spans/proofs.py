@@ -214,13 +214,36 @@ def gram_proof(
     n, m = design.shape[0], unit.size
     exponents = np.round(np.log2(unit)).astype(np.intp)
     H = _gram(design, columns, r, exponents)
+    # r_i F_ij U_j is off by 2u and 2^-1074 (1 + r_i); its squares sum to at most (1 + gam) H_jj.
+    below = 16.0 * TINY * n * m * m * (1.0 + float(r.max()))
+    return factor_proof(H, exponents, n + 16.0, below, least)
+
+
+@np.errstate(over="ignore", invalid="ignore", under="ignore")
+def factor_proof(
+    H: Array, exponents: Places, terms: float, below: float, least: float
+) -> GramProof | None:
+    """The proof for U G U near H, or None.
+
+    Parameters
+    ----------
+    H : array of shape (m, m)
+        Sums of products of pairs of columns, off by gam(terms) of the sums of their sizes.
+    exponents : array of int
+        U = diag(2^exponents).
+    terms : float
+        Roundings behind a term.
+    below : float
+        What underflows may have made of H besides, over 2 + 2 trace.
+    least : float
+        About the least eigenvalue of H; nothing rests on it.
+    """
     if not np.isfinite(H).all():
         return None
+    m = len(H)
     trace = sum_up(np.diag(H).copy())
-    # r_i F_ij U_j is off by 2u and 2^-1074 (1 + r_i); its squares sum to at most (1 + gam) H_jj.
-    error = up(up(gam(n + 16.0) * (1.0 + 2.0 * gam(n + 16.0))) * trace)
-    below = 16.0 * TINY * n * m * m * (1.0 + float(r.max())) * (2.0 + 2.0 * trace)
-    error = up(up(error) + up(below))
+    error = up(up(gam(terms) * (1.0 + 2.0 * gam(terms))) * trace)
+    error = up(up(error) + up(below * (2.0 + 2.0 * trace)))
     for share in SHIFTS:
         s = share * least
         shifted = H.copy()

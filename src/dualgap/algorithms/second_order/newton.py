@@ -111,7 +111,7 @@ class Newton(SecondOrder):
     tol: float = 1e-6
 
     name: ClassVar[str] = "newton"
-    requires: ClassVar[Needs] = Needs(no_l1=True)
+    requires: ClassVar[Needs] = Needs(no_l1=True, held_rows=False)
 
     def aiming_at(self, tol: float) -> Newton:
         """The last system is solved for this gap."""

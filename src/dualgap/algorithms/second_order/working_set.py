@@ -91,7 +91,7 @@ class WorkingSet(SecondOrder):
     tol: float = 0.0
 
     name: ClassVar[str] = "working-set"
-    requires: ClassVar[Needs] = Needs(scalar_loss=True, regularizer="bounds")
+    requires: ClassVar[Needs] = Needs(scalar_loss=True, held_rows=False, regularizer="bounds")
 
     def aiming_at(self, tol: float) -> WorkingSet:
         """The gap to reach."""
