@@ -14,10 +14,14 @@ from dualgap import _validation as check
 from dualgap._files import check_writable, replacing
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS
+from dualgap.cli import folders
 from dualgap.cli.columns import Reading, load_for
 from dualgap.cli.common import (
     CONVERGED,
     NOT_CONVERGED,
+    AsJson,
+    Header,
+    MaxBytes,
     certificate_fields,
     command,
     say,
@@ -50,8 +54,8 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="svmlight, CSV or npz file, plain or compressed; '-' for standard input; or a name: "
-        "cpuact, cpusmall, rcv1, a9a, mushrooms.",
+        help="svmlight, CSV or npz file, plain or compressed; '-' for standard input; a folder "
+        "that convert made; or a name: cpuact, cpusmall, rcv1, a9a, mushrooms.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit has written.")]
@@ -62,28 +66,14 @@ Format = Annotated[
 Target = Annotated[
     str | None, typer.Option(help="CSV: name or number of the target's column; the last one.")
 ]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="CSV: whether the first line names the columns; by default if it is not numbers.",
-    ),
-]
 ByPosition = Annotated[
     bool,
     typer.Option("--by-position", help="Take columns by their place, whatever they are called."),
-]
-MaxBytes = Annotated[
-    int | None,
-    typer.Option(
-        help="Bytes that a compressed file may hold; 64 MiB, or 100 times its size.", min=1
-    ),
 ]
 DataFolder = Annotated[
     Path | None,
     typer.Option(help="Where named data sets lie.", envvar="DUALGAP_DATA", show_envvar=True),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 def _version(wanted: bool) -> None:
@@ -373,3 +363,7 @@ def paper(
             progress=sys.stderr.isatty(),
         )
         print(report)
+
+
+app.command()(folders.convert)
+app.command()(folders.check)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +16,22 @@ from dualgap.certificate import Certificate
 
 CONVERGED, BAD_INPUT, NOT_CONVERGED = 0, 2, 3
 INTERRUPTED, BROKEN_PIPE = 130, 141  # what shells say of a program that a signal ended
+
+
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="CSV: whether the first line names the columns; by default if it is not numbers.",
+    ),
+]
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        help="Bytes that a compressed file may hold; 64 MiB, or 100 times its size.", min=1
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.designs.chunks import Chunk
-from dualgap.designs.cuts import Cuts, Sums, added_by_tree, added_in_order
+from dualgap.designs.cuts import Cuts, Sums, Tree, added_by_tree, added_in_order
 from dualgap.limits import check
 
 RowArrays = tuple[Array, ...]
@@ -71,7 +71,7 @@ def rows_of(
         for chunk in source.chunks(part):
             check()
             at = chunk.rows
-            made, sums = task(chunk, tuple([values[at] for values in rows]), *args)
+            made, sums = task(chunk, tuple([own(values[at]) for values in rows]), *args)
             if out is None:
                 out = tuple([np.empty((stop - start, *m.shape[1:]), m.dtype) for m in made])
             here = slice(at.start - start, at.stop - start)
@@ -82,6 +82,16 @@ def rows_of(
     sums = added_in_order(pieces())
     assert out is not None
     return out, sums
+
+
+def own(values: Array) -> Array:
+    """The rows of a chunk, contiguous and in writable memory.
+
+    Compiled code takes others for another type; those of data that stay on disk are others, and so
+    is one weight that stands for all. A chunk's are copied, which costs nothing beside its reading.
+    """
+    fits = values.flags.c_contiguous and values.flags.writeable
+    return values if fits else values.copy(order="C")
 
 
 def joined(parts: Sequence[RowArrays]) -> RowArrays:
@@ -97,7 +107,7 @@ class Serial:
     def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
         """The sums over all chunks."""
         parts = range(source.cuts.partitions)
-        return added_by_tree([sums_of(source, part, task, args) for part in parts])
+        return added_by_tree(sums_of(source, part, task, args) for part in parts)
 
     def map_rows(
         self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
@@ -105,10 +115,14 @@ class Serial:
         """The rows that the chunks make, in order, and the sums over all chunks."""
         if not source.cuts.any:  # what follows does the same, but takes its time
             (chunk,) = source.chunks(0)
-            return task(chunk, rows, *args)
-        parts = range(source.cuts.partitions)
-        done = [rows_of(source, part, task, rows, args) for part in parts]
-        return joined([made for made, _ in done]), added_by_tree([sums for _, sums in done])
+            return task(chunk, tuple([own(values[chunk.rows]) for values in rows]), *args)
+        tree: Tree[Sums] = Tree()
+        parts: list[RowArrays] = []
+        for part in range(source.cuts.partitions):
+            made, sums = rows_of(source, part, task, rows, args)
+            parts.append(made)
+            tree.add(sums)
+        return joined(parts), tree.total()
 
 
 SERIAL = Serial()

@@ -129,7 +129,7 @@ def some_columns(
     chunk: Chunk, rows: tuple[Array, ...], at: Places
 ) -> tuple[tuple[Array], tuple[()]]:
     """Rows of the columns at these places: for `map_rows`."""
-    return (chunk.dense()[:, at],), ()
+    return (chunk.some_columns(at),), ()
 
 
 # ---- sums ----
@@ -176,4 +176,4 @@ def gram_of_columns(chunk: Chunk, rows: tuple[Array], at: Places) -> tuple[tuple
 
 def count_not_finite(chunk: Chunk) -> tuple[int]:
     """How many entries are not finite numbers."""
-    return (int(np.count_nonzero(~np.isfinite(chunk.dense()))),)
+    return (int(np.count_nonzero(~np.isfinite(chunk.entries()))),)
