@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dualgap.datasets._errors import DataError
+from dualgap.datasets.folders.arrays import mapped
 from dualgap.datasets.folders.manifest import Manifest
-from dualgap.datasets.folders.opening import mapped
 from dualgap.designs.mapped import Mapped
 
 PIECE = 1 << 23
