@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from dualgap import _validation as check
 from dualgap._types import Array, Places
@@ -47,7 +48,7 @@ class BlockDesign(Design, counts=True):
 
     Parameters
     ----------
-    A : array or memory map of shape (n, d)
+    A : array, memory map or CSR matrix of shape (n, d)
         Of real numbers of any kind; it is not copied, and converted chunk by chunk. Not looked at
         here: what is not finite is found by the first reading.
     rows_per_chunk : int, optional
@@ -58,10 +59,11 @@ class BlockDesign(Design, counts=True):
     parts_are_apart = True
 
     def __init__(self, A: Any, *, rows_per_chunk: int | None = None) -> None:
-        values = check.numeric("A", A)
+        compressed = _compressed(A) if sp.issparse(A) else None
+        values = check.numeric("A", A) if compressed is None else A
         if values.ndim != 2 or 0 in values.shape:
             raise ValueError(f"A must have rows and columns, got shape {values.shape}.")
-        self._set_source(DenseSource(watched(values)), rows_per_chunk)
+        self._set_source(compressed or DenseSource(watched(values)), rows_per_chunk)
 
     @classmethod
     def over(
@@ -167,6 +169,14 @@ class BlockDesign(Design, counts=True):
             most = max(most, int(counts.max()))
             pairs += 0.5 * float(np.square(counts.astype(np.float64)).sum())
         return most, pairs
+
+
+def _compressed(A: Any) -> SparseSource:
+    """The arrays of a CSR matrix, as they are."""
+    if A.format != "csr":
+        raise ValueError(f"A is in {A.format} format, whose rows do not lie together; use tocsr().")
+    check.numeric("A", A.data)
+    return SparseSource(watched(A.data), watched(A.indices), watched(A.indptr), A.shape)
 
 
 def chunk_rows(source: RowSource) -> int:

@@ -64,6 +64,8 @@ class Design(ABC):
     is_sparse: bool = False
     survey: Survey | None = None
     """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
+    dtype: np.dtype[np.float64] = np.dtype(np.float64)
+    """Of all that comes out, whatever the data are."""
     parts_are_apart: bool = False
     """Whether partitions can be read each by itself, also by several threads at once."""
     _executor: Executor | None = None

@@ -80,6 +80,8 @@ class Memory(NamedTuple):
 class Certified(CallbackSupportMixin, Saved):
     """Base of the estimators."""
 
+    takes_designs = False
+    """Whether ``fit`` takes data that stay on disk; those that part rows do not."""
     least_iterations = 1
     """The smallest max_iter; scikit-learn allows 0 in some classes."""
 

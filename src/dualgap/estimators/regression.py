@@ -183,6 +183,8 @@ class Ridge(SquaredLossRegressor):
     True
     """
 
+    takes_designs = True
+
     def __init__(
         self,
         alpha: Any = 1.0,
@@ -337,6 +339,8 @@ class ElasticNet(SquaredLossRegressor):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
+
+    takes_designs = True
 
     def __init__(
         self,
