@@ -118,6 +118,8 @@ def _owner(array: Stored) -> tuple[Any, int]:
         if isinstance(base, np.memmap):
             offset = int(base.offset)
         base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
     return base, offset - offset % mmap.ALLOCATIONGRANULARITY
 
 
