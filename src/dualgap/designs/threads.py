@@ -22,16 +22,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dualgap.designs.cuts import Sums, Tree
+from dualgap.designs.cuts import Sums, added_by_tree
 from dualgap.designs.executors import (
     SERIAL,
     Executor,
+    Filled,
     RowArrays,
     RowTask,
     Source,
     Task,
-    joined,
-    rows_of,
+    filling,
     sums_of,
 )
 
@@ -63,10 +63,8 @@ class Threads:
             parts = source.cuts.partitions
             if min(self.workers, parts) == 1:
                 return SERIAL.reduce(source, task, args)
-            tree: Tree[Sums] = Tree()
-            for sums in self._in_order(partial(sums_of, source, task=task, args=args), parts):
-                tree.add(sums)
-            return tree.total()
+            work = partial(sums_of, source, task=task, args=args)
+            return added_by_tree(self._in_order(work, parts))
 
     def map_rows(
         self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
@@ -76,13 +74,10 @@ class Threads:
             parts = source.cuts.partitions
             if min(self.workers, parts) == 1:
                 return SERIAL.map_rows(source, task, rows, args)
-            tree: Tree[Sums] = Tree()
-            made: list[RowArrays] = []
-            work = partial(rows_of, source, task=task, rows=rows, args=args)
-            for some, sums in self._in_order(work, parts):
-                made.append(some)
-                tree.add(sums)
-            return joined(made), tree.total()
+            out = Filled(0, source.cuts.edges[-1])
+            work = partial(filling, source, task=task, rows=rows, args=args, out=out)
+            sums = added_by_tree(self._in_order(work, parts))
+            return out.taken(), sums
 
     def _in_order(self, work: Callable[[int], T], parts: int) -> Iterator[T]:
         """What ``work(part)`` gives for each partition, the first one first.
