@@ -10,13 +10,15 @@ import time
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 import dualgap
-from dualgap.designs import BlockDesign, Cuts, Threads, threads
+from dualgap.designs import BlockDesign, Cuts, SparseDesign, Threads, as_design, parted, threads
 from dualgap.designs.cuts import Tree, plus
+from dualgap.designs.parted import PartedDesign
 from dualgap.limits import Limits, OutOfTime, within
-from tests.folders.data import A, B, N
+from tests.folders.data import A, B, N, S
 
 CUTS = Cuts((0, 40, 80, 120, N), 20)
 
@@ -203,3 +205,64 @@ def test_designs_whose_parts_are_not_apart_stay_with_one_thread():
         assert set(seen) == {threading.get_ident()}
         (seen,), _ = design().map_rows(threads_of, ())
         assert len(set(seen)) > 1
+
+
+# ---- many sparse rows in memory ----
+
+
+def large(matrix):
+    """A design as of large data, in five partitions."""
+    design = PartedDesign(sp.csr_array(matrix))
+    design._own_cuts = Cuts((0, 10, 50, 90, 120, N), N)
+    return design
+
+
+def test_large_sparse_data_are_parted_by_their_size_alone(monkeypatch):
+    """Not where sums of partitions would be as long as the partitions."""
+    assert type(as_design(S)) is SparseDesign
+    monkeypatch.setattr(parted, "LARGE", 12 * S.nnz)
+    monkeypatch.setattr(parted, "PARTITION_BYTES", 12 * S.nnz // 7)
+    monkeypatch.setattr(parted, "ENTRIES_PER_COLUMN", 1)
+    assert type(as_design(S)) is PartedDesign and as_design(S).cuts.partitions == 7
+    assert type(as_design(S.tocsc())) is SparseDesign
+    monkeypatch.setattr(parted, "ENTRIES_PER_COLUMN", S.nnz)
+    assert type(as_design(S)) is SparseDesign
+
+
+@pytest.mark.parametrize("verb", ["matvec", "rmatvec", "weighted_sweep"])
+def test_products_by_partitions_have_the_same_bits_with_any_number_of_threads(verb):
+    x, w = np.linspace(-1.0, 1.0, S.shape[1]), np.linspace(0.0, 2.0, N)
+    arguments = {"matvec": (x,), "rmatvec": (w,), "weighted_sweep": (x, w, 0.5)}[verb]
+    found = []
+    for workers in (1, 2, 5):
+        with threads.within_threads(workers):
+            found.append(getattr(large(S), verb)(*arguments))
+    expected = getattr(SparseDesign(S), verb)(*arguments)
+    for other in (*found, expected):
+        for one, two in zip(_parts(found[0]), _parts(other), strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+            assert other is expected or np.array_equal(one, two)
+
+
+def _parts(product):
+    return product if isinstance(product, tuple) else (product,)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"l2": 1e-3, "loss": "logistic"},
+        {"l1": 0.02},
+        {"l2": 0.1, "loss": "logistic", "algorithm": "adf-bpd"},
+        {"l2": 0.1, "loss": "logistic", "algorithm": "saga"},
+    ],
+)
+def test_fits_to_parted_data(options):
+    found = [
+        dualgap.solve(large(S), B, fit_intercept=True, n_threads=n, max_passes=5000, **options)
+        for n in (1, 3)
+    ]
+    same = dualgap.solve(S, B, fit_intercept=True, max_passes=5000, **options)
+    assert found[0].status.converged and np.array_equal(found[0].x, found[1].x)
+    assert found[0].certificate.dual <= same.certificate.primal
+    assert same.certificate.dual <= found[0].certificate.primal

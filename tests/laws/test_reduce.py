@@ -25,6 +25,7 @@ from dualgap.designs import (
 from dualgap.designs.contract import SomeRows
 from dualgap.designs.cuts import added_by_tree, added_in_order
 from dualgap.designs.executors import SERIAL, Serial, joined, rows_of, sums_of
+from dualgap.designs.parted import PartedDesign
 from dualgap.designs.rotated import RotatedDesign, Rotation, reflectors
 from dualgap.losses import as_loss
 from dualgap.losses import tasks as of_losses
@@ -69,6 +70,13 @@ def rotated(base):
     return RotatedDesign(base, rotation, means, np.square(product).sum(axis=1), 1e9)
 
 
+def parted():
+    """As large CSR data are, in three partitions."""
+    design = PartedDesign(sp.csr_array(A))
+    design._own_cuts = Cuts((0, 20, 41, N), N)
+    return design
+
+
 STORED = {
     "C": lambda: as_design(A.copy()),
     "F": lambda: as_design(np.asfortranarray(A)),
@@ -79,6 +87,7 @@ STORED = {
     "CSR float32": lambda: as_design(sp.csr_array(A, dtype=np.float32)),
     "blocks": lambda: Blocks(A),
     "products": lambda: OnlyProducts(A),
+    "parted CSR": parted,
     "blocks of an array": lambda: BlockDesign(A, rows_per_chunk=11),
     "blocks of CSR": lambda: BlockDesign(sp.csr_array(A), rows_per_chunk=11),
 }
@@ -257,6 +266,7 @@ CALLS = {
     "adjoint": (tasks.adjoint, (W,), ()),
     "absolute_products": (tasks.absolute_products, (W,), (np.abs(X),)),
     "row_squares": (tasks.row_squares, (), (X * X,)),
+    "sweep": (tasks.sweep, (W,), (X, 0.5)),
     "column_squares": (tasks.column_squares, (W,), ()),
     "some_columns": (tasks.some_columns, (), (np.array([0, 2, 5]),)),
     "survey": (tasks.survey, (W,), (True, tasks.product, X)),

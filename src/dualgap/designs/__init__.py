@@ -29,6 +29,7 @@ from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
 from dualgap.designs.mapped import is_mapped
 from dualgap.designs.observations import Observations
+from dualgap.designs.parted import PartedDesign, pays_to_part
 from dualgap.designs.protocols import (
     ColumnAccess,
     GramAccess,
@@ -97,7 +98,9 @@ def as_design(A: Data) -> Design:
         return _checked_design(A)
     if sp.issparse(A):
         A = _checked_sparse(A)
-        return SparseDesign(A, Ledger(A.shape[0], rows=A.shape[0]))
+        parted = A.format == "csr" and pays_to_part(A.shape[1], A.nnz)
+        kind = PartedDesign if parted else SparseDesign
+        return kind(A, Ledger(A.shape[0], rows=A.shape[0]))
     if hasattr(A, "to_numpy"):
         A = A.to_numpy()
     if isinstance(A, type) or any(hasattr(A, verb) for verb in ("matvec", "rmatvec", "blocks")):

@@ -32,11 +32,12 @@ from dualgap.designs.sparse import SparseDesign
 SPARSE_CHUNK_BYTES = 1 << 23
 """Of entries and places: their products gain nothing by a cache, and larger chunks cost fewer
 calls."""
-ENTRIES_PER_COLUMN = 8
+ENTRIES_PER_COLUMN = 16
 """Entries of a chunk for each column: the sums over a chunk have as many numbers as columns, and
 adding them up must cost less than making them."""
-PARTITION_BYTES = 1 << 26
-"""A partition takes some ten milliseconds, against which handing it to a thread costs nothing."""
+PARTITION_BYTES = 1 << 24
+"""A partition takes milliseconds, against which handing it to a thread costs little; and there are
+many, so that a thread that is slow because others use its core holds nobody up for long."""
 MOST_PARTITIONS = 64
 """Sums of some partitions are held at once; more than this have no use on one machine."""
 COUNTED_AT_ONCE = 1 << 20

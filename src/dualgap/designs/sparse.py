@@ -131,7 +131,7 @@ class SparseDesign(Design, counts=True):
         A = self._by_rows()
         for at in self.cuts.chunks(part):
             self.ledger.enter(at.stop - at.start)
-            yield Chunk(at, SparseDesign(_slice(A, at.start, at.stop)))
+            yield Chunk(at, SparseDesign(rows_between(A, at.start, at.stop)))
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """In one reading, where there is enough to read and rows are at hand."""
@@ -334,10 +334,12 @@ def _pieces(A: Any) -> Pieces:
         return [(slice(0, major), A)]
     cuts = np.searchsorted(A.indptr, np.arange(PIECE_NONZEROS, A.nnz, PIECE_NONZEROS))
     edges = np.unique(np.concatenate(([0], cuts, [major])))
-    return [(slice(int(lo), int(hi)), _slice(A, int(lo), int(hi))) for lo, hi in pairwise(edges)]
+    return [
+        (slice(int(lo), int(hi)), rows_between(A, int(lo), int(hi))) for lo, hi in pairwise(edges)
+    ]
 
 
-def _slice(A: Any, start: int, stop: int) -> Any:
+def rows_between(A: Any, start: int, stop: int) -> Any:
     """Some of the rows of CSR data (of the columns of CSC data), which share memory with it."""
     lo, hi = A.indptr[start], A.indptr[stop]
     shape = (stop - start, A.shape[1]) if A.format == "csr" else (A.shape[0], stop - start)

@@ -40,6 +40,7 @@ __all__ = [
     "shifted",
     "some_columns",
     "survey",
+    "sweep",
     "there_and_back",
     "weigh",
     "weigh_shifted",
@@ -118,6 +119,14 @@ def row_squares(
 ) -> tuple[tuple[Array], tuple[()]]:
     """Rows sum_j weights_j a_ij^2: for `map_rows`."""
     return (chunk.row_norms_sq(weights),), ()
+
+
+def sweep(
+    chunk: Chunk, rows: tuple[Array], x: Array, shift: float
+) -> tuple[tuple[Array], tuple[Array]]:
+    """Rows z = A x + shift and A' diag(w) z: for `map_rows`."""
+    z, u = chunk.design.weighted_sweep(x, rows[0], shift)
+    return (z,), (u,)
 
 
 def column_squares(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
