@@ -30,8 +30,8 @@ from dualgap.designs.sources import DenseSource, RowSource, SparseSource, watche
 from dualgap.designs.sparse import SparseDesign
 
 SPARSE_CHUNK_BYTES = 1 << 23
-"""Of entries and places: their products gain nothing by a cache, and larger chunks cost fewer
-calls."""
+"""A chunk of sparse rows takes so many: products with them gain nothing by a cache, and larger
+chunks cost fewer calls."""
 ENTRIES_PER_COLUMN = 16
 """Entries of a chunk for each column: the sums over a chunk have as many numbers as columns, and
 adding them up must cost less than making them."""

@@ -21,7 +21,7 @@ from dualgap.designs.ledger import PRODUCT
 from dualgap.designs.sparse import SparseDesign, rows_between
 
 BYTES = 12
-"""Of an entry and its place."""
+"""So many bytes does an entry take with its place."""
 LARGE = 1 << 26
 """Smaller data are not parted."""
 
