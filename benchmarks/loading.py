@@ -4,6 +4,8 @@
 
 Each loader reads the same file in a process of its own, after it has read a small one (imports,
 compiled code). Memory is the rise of the largest resident set over the matrix that is returned.
+The conversion into a folder that stays on disk has no such matrix: of private memory, which mapped
+files do not count in, it may have no more than the limit.
 """
 
 from __future__ import annotations
@@ -58,16 +60,33 @@ def peak() -> int:
 def measure(name: str, small: str, path: str) -> dict[str, float]:
     """What a process of its own does."""
     load(name, small)
-    before, began = peak(), time.perf_counter()
+    before, began, cpu = peak(), time.perf_counter(), time.process_time()
     A, b = load(name, path)
-    seconds = time.perf_counter() - began
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
     kept = A.data.nbytes + A.indices.nbytes + A.indptr.nbytes + b.nbytes
     return {
         "seconds": seconds,
+        "processor": cpu,
         "matrix": kept,
         "memory": (peak() - before) / kept,
         "sum": float(A.data.sum() + A.indices.astype(float).sum() + b.sum()),
     }
+
+
+def conversion(paths: list[str], limit: int) -> dict[str, float]:
+    """The same for a conversion, with a limit on private memory."""
+    from dualgap.datasets import convert
+
+    resource.setrlimit(resource.RLIMIT_DATA, (limit * 10**6, limit * 10**6))
+    small, path = paths
+    folder = Path(path).with_name("folder")
+    convert(small, folder, overwrite=True)
+    began, cpu = time.perf_counter(), time.process_time()
+    made = convert(path, folder, overwrite=True)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+    status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
+    private = 1024 * int(status["VmData"].split()[0])
+    return {"seconds": seconds, "processor": cpu, "rows": made.shape[0], "private": private}
 
 
 def main() -> None:
@@ -75,10 +94,13 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=200)
     parser.add_argument("--digits", type=int, default=6, help="significant digits of the values")
     parser.add_argument("--folder", help="where the file is made; a temporary folder by default")
+    parser.add_argument("--limit", type=int, default=400, help="MB that a conversion may have")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        print(json.dumps(measure(*options.measure)))
+        convert = options.measure[0] == "convert"
+        found = conversion(options.measure[1:], options.limit) if convert else None
+        print(json.dumps(found or measure(*options.measure)))
         return
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         small, large = Path(folder) / "small.svm", Path(folder) / "large.svm"
@@ -95,6 +117,16 @@ def main() -> None:
                 f"{name:12s} {got['seconds']:7.2f} s ({megabytes / got['seconds']:4.0f} MB/s), "
                 f"peak memory {got['memory']:.2f} times the matrix of {got['matrix'] / 1e6:.0f} MB"
             )
+        command = [sys.executable, "-m", "benchmarks.loading", f"--limit={options.limit}"]
+        command += ["--measure", "convert", str(small), str(large)]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        got = json.loads(out)
+        share = found["dualgap"]["processor"] / got["processor"]
+        print(
+            f"{'conversion':12s} {got['seconds']:7.2f} s ({megabytes / got['seconds']:4.0f} MB/s), "
+            f"{got['private'] / 1e6:.0f} MB of private memory in the end, limit {options.limit}; "
+            f"speed over our loader's, in processor time: {share:.2f}"
+        )
     ours, theirs = found["dualgap"], found["scikit-learn"]
     assert ours["sum"] == theirs["sum"], "the loaders disagree"
     print(f"time over scikit-learn's: {ours['seconds'] / theirs['seconds']:.2f}")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dualgap.api import Problem, certify, solve
     from dualgap.certificate import Certificate
     from dualgap.checks import check_design, check_loss, check_regularizer
+    from dualgap.datasets import open
     from dualgap.estimators import (
         ElasticNet,
         ElasticNetCV,
@@ -65,6 +66,7 @@ _HOMES = {
     "Result": "dualgap.result",
     "Status": "dualgap.status",
     "certify": "dualgap.api",
+    "open": "dualgap.datasets",
     "check_design": "dualgap.checks",
     "check_loss": "dualgap.checks",
     "check_regularizer": "dualgap.checks",
@@ -115,6 +117,7 @@ __all__ = [
     "estimators",
     "experiments",
     "losses",
+    "open",
     "path",
     "preconditioners",
     "regularizers",

@@ -14,6 +14,8 @@ from dualgap._types import Array
 # |a_i|^2 or b_i^2 would overflow or vanish.
 LARGEST = 1e100
 SMALLEST = 1e-100
+AT_ONCE = 1 << 16
+"""Numbers of a vector that are looked at together: it may be long, and lie on disk."""
 
 
 def real(argument: str, value: Any, *, low: float = -math.inf, strict: bool = False) -> float:
@@ -84,13 +86,26 @@ def vector(
             f"{argument} has shape {array.shape}; expected ({length},), one value per {what}."
         )
     array = np.ascontiguousarray(array, dtype=np.float64)
-    if not np.isfinite(array).all():
-        at = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ValueError(
-            f"{argument} is not finite: {argument}[{at}] = {array[at]}. {remedy.format(what)}"
-        )
-    scale(argument, float(np.abs(array).max(initial=0.0)), smallest, most)
+    top = 0.0
+    for start in range(0, array.size, AT_ONCE):
+        piece = array[start : start + AT_ONCE]
+        if not np.isfinite(piece).all():
+            at = start + int(np.flatnonzero(~np.isfinite(piece))[0])
+            raise ValueError(
+                f"{argument} is not finite: {argument}[{at}] = {array[at]}. {remedy.format(what)}"
+            )
+        top = max(top, float(piece.max()), -float(piece.min()))
+    scale(argument, top, smallest, most)
     return array
+
+
+def distinct(values: Array) -> Array:
+    """The different values, ascending, as np.unique finds them; no copy of all is made."""
+    pieces = range(0, values.size, AT_ONCE)
+    seen = np.unique(values[:AT_ONCE])
+    for start in pieces[1:]:
+        seen = np.union1d(seen, np.unique(values[start : start + AT_ONCE]))
+    return seen
 
 
 def point(argument: str, values: Any, length: int, *, what: str, most: float = LARGEST) -> Array:

@@ -18,6 +18,7 @@ from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
 from dualgap.designs import Design, as_design
+from dualgap.designs.observations import taken_apart
 from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner
@@ -35,9 +36,9 @@ class Problem(values.Problem):
 
     Parameters
     ----------
-    A : array, sparse matrix or data frame of shape (n, d)
+    A : array, sparse matrix, data frame or Design of shape (n, d), or Folder
         Kept by reference where it can be, never written to. See `dualgap.designs` for what is
-        copied.
+        copied. A folder that `dualgap.open` gives brings its targets, weights and offset along.
     b : array of shape (n,)
         Targets, or labels -1/+1 (0/1) for margin losses; counts >= 0 for ``"poisson"``, values > 0
         for ``"gamma"``.
@@ -150,7 +151,7 @@ class Problem(values.Problem):
 
 def solve(
     A: Data,
-    b: Any,
+    b: Any = None,
     *,
     loss: str | Loss = "squared",
     l1: float = 0.0,
@@ -220,7 +221,10 @@ def solve(
         Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
         algorithms draw nothing.
     n_threads : int, optional
-        Threads of the linear algebra library; its own default if not given.
+        Threads that share the rows of data which are cut into partitions: folders, and what else
+        stays on disk; as many as the process may use if not given. The same bits for every number:
+        the linear algebra library itself has one thread then. Data in memory are not cut, and have
+        the library's own default if no number is given.
     callback : callable, optional
         Called with a `Snapshot` at each check; returning True stops.
     verbose : bool
@@ -230,6 +234,7 @@ def solve(
     -------
     Result
     """
+    A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
     before = as_design(A).ledger.readings if isinstance(A, Design) else 0.0
     problem = Problem(
         A,
@@ -266,8 +271,8 @@ def solve(
 
 def certify(
     A: Data,
-    b: Any,
-    x: Any,
+    b: Any = None,
+    x: Any = None,
     y: Any = None,
     *,
     loss: str | Loss = "squared",
@@ -305,6 +310,8 @@ def certify(
     -------
     Certificate
     """
+    if x is None:
+        raise TypeError("x is missing: the point to be judged, with one entry per column of A.")
     if fit_intercept is None:
         values = check.numeric("intercept", intercept)
         fit_intercept = bool(values.any() if values.ndim else check.real("intercept", intercept))

@@ -20,6 +20,8 @@ from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
+from dualgap.designs.mapped import is_mapped
+from dualgap.designs.observations import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
@@ -48,7 +50,7 @@ class Problem:
     def __init__(
         self,
         A: Data,
-        b: Any,
+        b: Any = None,
         *,
         loss: str | Loss = "squared",
         l1: float = 0.0,
@@ -59,6 +61,7 @@ class Problem:
         sample_weight: Any = None,
         offset: Any = None,
     ) -> None:
+        A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
         self.loss = as_loss(loss)
         self.l1 = check.real("l1", l1, low=0.0)
         self.l2 = check.real("l2", l2, low=0.0)
@@ -100,19 +103,22 @@ class Problem:
         if not self.base.holds_rows:
             self._view(rows_of(self.loss, self.n, b, sample_weight, offset))
             return
-        self.b = _writable(self.loss.targets(b, self.n))
+        streams = self.base.streams
+        targets = self.loss.targets(b, self.n)
+        self.b = targets if streams else _writable(targets)
         self.outputs = self.loss.outputs(self.b)
         """K, the predictions per row, where the loss takes several; else None."""
         _check_entries(self.outputs, self.n, self.d)
         self.sample_weight = _weights(sample_weight, self.n)
         """w as it was given, before q = w/W was rounded; None where none was."""
-        self.q = _shares(self.sample_weight, self.n)
-        self.uniform = bool((self.q == self.q[0]).all())
+        self.q = _shares(self.sample_weight, self.n, streams)
+        same = self.sample_weight is None
+        self.uniform = same or bool((self.q == self.q[0]).all())
         """All rows weigh the same."""
-        self.idle: Mask | None = None if (self.q > 0.0).all() else self.q == 0.0
+        self.idle: Mask | None = None if same or (self.q > 0.0).all() else self.q == 0.0
         """Rows without weight, where there are some: whatever their values are, inf too."""
         given = self.dual_point("offset", offset)
-        self.offset = None if given is None else _writable(given)
+        self.offset = given if given is None or streams else _writable(given)
 
     def _view(self, rows: Rows) -> None:
         """The same where rows are not held: views that give a piece at a time."""
@@ -532,9 +538,12 @@ def _weights(sample_weight: Any, n: int) -> Array | None:
     )
     if not w.any():
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")
-    return w.copy()  # q does not follow what the caller does to his array; nor may these
+    # q does not follow what the caller does to his array; nor may these, unless nobody may write.
+    return w if is_mapped(w) and not w.flags.writeable else w.copy()
 
 
-def _shares(weights: Array | None, n: int) -> Array:
-    """q = w / sum w."""
-    return np.full(n, 1.0 / n) if weights is None else np.asarray(weights / float(weights.sum()))
+def _shares(weights: Array | None, n: int, streams: bool) -> Array:
+    """q = w / sum w; of data that stream, one number stands for all where they are the same."""
+    if weights is None:
+        return np.broadcast_to(1.0 / n, (n,)) if streams else np.full(n, 1.0 / n)
+    return np.asarray(weights / float(weights.sum()))

@@ -53,7 +53,7 @@ def test_what_scikit_learn_writes_is_read_as_scikit_learn_reads_it(rows, zero_ba
     text = file.getvalue()
     options = {"n_features": 41, "zero_based": zero_based}
     theirs, c = load_svmlight_file(io.BytesIO(text), **options)
-    ours, b, _ = svmlight._Reader("it", **options).read(io.BytesIO(text))
+    ours, b, _ = svmlight.Reader("it", **options).read(io.BytesIO(text))
     assert ours.shape == theirs.shape
     assert same_bits(ours.data, theirs.data) and same_bits(b, c)
     assert (ours.indices == theirs.indices).all() and (ours.indptr == theirs.indptr).all()
@@ -98,7 +98,7 @@ def test_numbers_between_two_floats_go_to_the_even_one():
 def read(text, **options):
     content = text if isinstance(text, bytes) else text.encode()
     options = {"n_features": None, "zero_based": None, **options}
-    return svmlight._Reader("it", **options).read(io.BytesIO(content))[:2]
+    return svmlight.Reader("it", **options).read(io.BytesIO(content))[:2]
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])

@@ -12,17 +12,20 @@ import scipy.sparse as sp
 import dualgap
 from dualgap.algorithms import tasks as of_algorithms
 from dualgap.designs import (
+    BlockDesign,
     Cuts,
     DenseDesign,
     Design,
     InterceptDesign,
     ScaledDesign,
+    Threads,
     as_design,
     tasks,
 )
 from dualgap.designs.contract import SomeRows
 from dualgap.designs.cuts import added_by_tree, added_in_order
 from dualgap.designs.executors import SERIAL, Serial, joined, rows_of, sums_of
+from dualgap.designs.parted import PartedDesign
 from dualgap.designs.rotated import RotatedDesign, Rotation, reflectors
 from dualgap.losses import as_loss
 from dualgap.losses import tasks as of_losses
@@ -67,6 +70,13 @@ def rotated(base):
     return RotatedDesign(base, rotation, means, np.square(product).sum(axis=1), 1e9)
 
 
+def parted():
+    """As large CSR data are, in three partitions."""
+    design = PartedDesign(sp.csr_array(A))
+    design._own_cuts = Cuts((0, 20, 41, N), N)
+    return design
+
+
 STORED = {
     "C": lambda: as_design(A.copy()),
     "F": lambda: as_design(np.asfortranarray(A)),
@@ -77,6 +87,9 @@ STORED = {
     "CSR float32": lambda: as_design(sp.csr_array(A, dtype=np.float32)),
     "blocks": lambda: Blocks(A),
     "products": lambda: OnlyProducts(A),
+    "parted CSR": parted,
+    "blocks of an array": lambda: BlockDesign(A, rows_per_chunk=11),
+    "blocks of CSR": lambda: BlockDesign(sp.csr_array(A), rows_per_chunk=11),
 }
 OVER = {
     "alone": lambda base: base,
@@ -253,6 +266,7 @@ CALLS = {
     "adjoint": (tasks.adjoint, (W,), ()),
     "absolute_products": (tasks.absolute_products, (W,), (np.abs(X),)),
     "row_squares": (tasks.row_squares, (), (X * X,)),
+    "sweep": (tasks.sweep, (W,), (X, 0.5)),
     "column_squares": (tasks.column_squares, (W,), ()),
     "some_columns": (tasks.some_columns, (), (np.array([0, 2, 5]),)),
     "survey": (tasks.survey, (W,), (True, tasks.product, X)),
@@ -290,13 +304,14 @@ def test_every_task_of_the_package_is_called_here():
 def test_the_bits_do_not_depend_on_who_does_the_work(stored, call, cuts):
     task, rows, args = call
     found = []
-    for executor in (SERIAL, Serial(), Elsewhere()):
+    threads = [Threads(3)] if STORED[stored]().parts_are_apart else []
+    for executor in (SERIAL, Serial(), Elsewhere(), *threads):
         design = STORED[stored]().arranged(cuts=cuts, executor=executor)
         if rows is None:
             found.append(bits(design.reduce(task, *args)))
         else:
             found.append(bits(design.map_rows(task, rows, *args)))
-    assert found[0] == found[1] == found[2]
+    assert len(set(found)) == 1
 
 
 @pytest.mark.parametrize("algorithm", ["df-bpd", "adf-bpd", "newton", "prox-newton"])

@@ -171,11 +171,10 @@ class _Lacks:
         return f"{self.named} runs compiled kernels, which do not know {self.loss}; {use}."
 
     def rows(self) -> str:
-        design = type(self.problem.base).__name__
         use = self._use("adf-bpd", "newton", "working-set", "prox-newton")
         return (
-            f"{self.named} visits one row after the other, and the design {design} has no rows(); "
-            f"{use}."
+            f"{self.named} visits one row after the other, and {self.problem.base.title} has no "
+            f"rows(); {use}."
         )
 
     def held_rows(self) -> str:

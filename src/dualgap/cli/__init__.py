@@ -1,4 +1,4 @@
-"""The command line: ``dualgap fit | predict | certify | demo | paper``."""
+"""The command line: ``dualgap fit | predict | certify | convert | check | demo | paper``."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from dualgap import _validation as check
 from dualgap._files import check_writable, replacing
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS
+from dualgap.cli import folders
 from dualgap.cli import options as take
 from dualgap.cli.columns import Reading, load_for
 from dualgap.cli.common import (
@@ -315,3 +316,7 @@ def paper(
             progress=sys.stderr.isatty(),
         )
         print(report)
+
+
+app.command()(folders.convert)
+app.command()(folders.check)

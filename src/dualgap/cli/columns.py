@@ -11,6 +11,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.cli.model import Model
 from dualgap.datasets import load
+from dualgap.datasets.folders import is_folder
 from dualgap.datasets.loading import format_of, load_table
 from dualgap.datasets.registry import NAMED_SETS
 from dualgap.datasets.tables import Table
@@ -45,6 +46,8 @@ class Aligned:
 
 def load_for(model: Model, file: str, how: Reading) -> Aligned:
     """Read a file as the one that the model was fitted on, its columns put in order."""
+    if is_folder(Path(file)):
+        return _of_folder(model, file, how)
     kind = format_of(file, how.format)
     if kind in ("csv", "arff") and file not in NAMED_SETS:
         return _of_table(model, file, kind, how)
@@ -54,6 +57,19 @@ def load_for(model: Model, file: str, how: Reading) -> Aligned:
     data = load(file, max_bytes=how.max_bytes, data_folder=how.data_folder, **given)
     if model.feature_names is not None and not how.by_position:
         raise ValueError(_nameless(model, data.source))
+    if data.A.shape[1] != model.n_features:
+        raise ValueError(_another_width(data.source, data.A.shape[1], model))
+    return Aligned(data.A, data.b, data.source, [])
+
+
+def _of_folder(model: Model, file: str, how: Reading) -> Aligned:
+    """Data on disk, whose columns must be the model's in its order."""
+    data = load(file, format=how.format, target=how.target, header=how.header)
+    if not how.by_position and data.feature_names != model.feature_names:
+        raise ValueError(
+            f"the columns of {file} are not those that the model was fitted on, in their order; "
+            "convert the data again, or say --by-position."
+        )
     if data.A.shape[1] != model.n_features:
         raise ValueError(_another_width(data.source, data.A.shape[1], model))
     return Aligned(data.A, data.b, data.source, [])

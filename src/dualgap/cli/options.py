@@ -11,8 +11,8 @@ DataFile = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="svmlight, CSV or npz file, plain or compressed; '-' for standard input; or a name: "
-        "cpuact, cpusmall, rcv1, a9a, mushrooms.",
+        help="svmlight, CSV or npz file, plain or compressed; '-' for standard input; a folder "
+        "that convert made; or a name: cpuact, cpusmall, rcv1, a9a, mushrooms.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit has written.")]

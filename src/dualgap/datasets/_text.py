@@ -140,8 +140,7 @@ def numbers_in(first: Line, text: Text, delimiter: str, width: int) -> Array:
         How many cells every line must have.
     """
     values, rows = np.empty((0, width)), 0
-    for before, lines in chain([(first.number - 1, [first.text])], text.rest()):
-        block = _block(text, before, lines, delimiter, width)
+    for block in number_blocks(first, text, delimiter, width):
         if rows + len(block) > len(values):
             room = max(rows + len(block), int(GROWTH * len(values)))
             values.resize((room, width), refcheck=False)
@@ -149,6 +148,58 @@ def numbers_in(first: Line, text: Text, delimiter: str, width: int) -> Array:
         rows += len(block)
     values.resize((rows, width), refcheck=False)
     return values
+
+
+def number_blocks(first: Line, text: Text, delimiter: str, width: int) -> Iterator[Array]:
+    """The same, piece by piece."""
+    for before, lines in chain([(first.number - 1, [first.text])], text.rest()):
+        yield _block(text, before, lines, delimiter, width)
+
+
+def cell_blocks(
+    first: Line, text: Text, delimiter: str, width: int
+) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """The same as text: the numbers of lines, and the cells of each column."""
+    for before, lines in chain([(first.number - 1, [first.text])], text.rest()):
+        numbers: list[int] = []
+        rows: list[list[str]] = []
+        for k, raw in enumerate(lines, start=1):
+            for kept in text.kept([raw]):
+                cells = cells_of(kept, delimiter)
+                if len(cells) != width:
+                    raise at_line(text.name, before + k, _other_width(len(cells), width))
+                numbers.append(before + k)
+                rows.append(cells)
+        if rows:
+            yield numbers, [list(column) for column in zip(*rows, strict=True)]
+
+
+def numbers_of(name: str, numbers: list[int], column: int, cells: list[str]) -> Array:
+    """The cells of a column as numbers; the first that is none, or not finite, is named.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    numbers : list of int
+        The lines of the cells.
+    column : int
+        From 1.
+    cells : list of str
+    """
+    try:
+        values = np.array([float(cell) for cell in cells])
+        if np.isfinite(values).all() and not any("_" in cell for cell in cells):
+            return values
+    except ValueError:
+        pass
+    return np.array(
+        [_number(name, line, column, c) for line, c in zip(numbers, cells, strict=True)]
+    )
+
+
+def _other_width(cells: int, width: int) -> str:
+    return f"{cells} columns; the first row has {width}."
 
 
 def _block(text: Text, before: int, lines: list[str], delimiter: str, width: int) -> Array:
@@ -169,16 +220,15 @@ def _block(text: Text, before: int, lines: list[str], delimiter: str, width: int
 def _row(name: str, line: Line, delimiter: str, width: int) -> list[float]:
     cells = cells_of(line.text.strip(), delimiter)
     if len(cells) != width:
-        raise at_line(name, line.number, f"{len(cells)} columns; the first row has {width}.")
-    values = []
-    for column, cell in enumerate(cells, start=1):
-        value = number_in(cell)
-        if value is None:
-            what = f"{shown(cell.encode())} is not a number" if cell else "an empty cell"
-            raise at_line(name, line.number, f"column {column}: {what}.")
-        if not math.isfinite(value):
-            raise at_line(
-                name, line.number, f"column {column}: {cell} is not finite. Drop or impute it."
-            )
-        values.append(value)
-    return values
+        raise at_line(name, line.number, _other_width(len(cells), width))
+    return [_number(name, line.number, column, cell) for column, cell in enumerate(cells, start=1)]
+
+
+def _number(name: str, line: int, column: int, cell: str) -> float:
+    value = number_in(cell)
+    if value is None:
+        what = f"{shown(cell.encode())} is not a number" if cell else "an empty cell"
+        raise at_line(name, line, f"column {column}: {what}.")
+    if not math.isfinite(value):
+        raise at_line(name, line, f"column {column}: {cell} is not finite. Drop or impute it.")
+    return value

@@ -17,6 +17,8 @@ from dualgap.datasets._download import cache_folder, check_digest, download, sid
 from dualgap.datasets._errors import DataError
 from dualgap.datasets._streams import STDIN, name_of
 from dualgap.datasets.archives import load_npz
+from dualgap.datasets.folders import Folder, is_folder
+from dualgap.datasets.folders import open as open_folder
 from dualgap.datasets.registry import NAMED_SETS, NamedSet
 from dualgap.datasets.svmlight import load_svmlight
 from dualgap.datasets.tables import Table, load_arff, read_arff, read_csv
@@ -37,7 +39,7 @@ class Dataset:
 
     Attributes
     ----------
-    A : array or csr_array of shape (n, d)
+    A : array, csr_array or Design of shape (n, d)
         The data.
     b : array of shape (n,)
         Targets or labels, as the file has them.
@@ -99,7 +101,8 @@ def load(
     ----------
     name_or_path : str or Path
         One of the names, or a file (``"./a9a"`` if it is called like a set; ``"-"`` for standard
-        input). Compression by gzip, bzip2 or xz is recognised.
+        input). Compression by gzip, bzip2 or xz is recognised. A folder of arrays is opened, as
+        `dualgap.open` does it: the data stay on disk.
     data_folder : str or Path, optional
         Where named sets may lie; the environment variable DUALGAP_DATA by default.
     allow_download : bool
@@ -126,6 +129,9 @@ def load(
             if value is not None:
                 raise DataError(f"{option} is for files; {text} is a known data set (./{text}).")
         return _named(NAMED_SETS[text], data_folder, allow_download)
+    if is_folder(Path(text)):
+        options = {"format": format, "n_features": n_features, "zero_based": zero_based}
+        return of_folder(text, **options, target=target, header=header)
     kind = format_of(text, format)
     if kind != "svmlight" and (n_features is not None or zero_based is not None):
         raise DataError(f"n_features and zero_based are for svmlight files, not for {kind}.")
@@ -144,6 +150,29 @@ def load(
         text, n_features=n_features, zero_based=zero_based, max_bytes=max_bytes
     )
     return Dataset(A, b, PurePath(source).name, source, based)
+
+
+def of_folder(path: str, **options: Any) -> Dataset:
+    """A folder of arrays, which takes no options: its manifest says what is in it."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise DataError(f"{given[0]} is for files; {path} is a folder of arrays.")
+    folder: Folder = open_folder(path)
+    for name, vector in (("weights", folder.weights), ("offset", folder.offset)):
+        if vector is not None:
+            raise DataError(
+                f"{path} has {name}, which have no place beside A and b; use dualgap.open."
+            )
+    if folder.b is None:
+        raise DataError(f"{path} has no targets b.")
+    return Dataset(
+        folder.design,
+        folder.b,
+        folder.path.resolve().name,
+        path,
+        feature_names=folder.columns,
+        target_name=folder.manifest.target_name,
+    )
 
 
 def check_at_hand(path: str, kind: str) -> None:

@@ -64,10 +64,10 @@ def load_svmlight(
     if zero_based is not None:
         zero_based = check.flag("zero_based", zero_based)
     with open_bytes(path, max_bytes) as stream:
-        return _Reader(name_of(path), n_features, zero_based).read(stream)
+        return Reader(name_of(path), n_features, zero_based).read(stream)
 
 
-class _Reader:
+class Reader:
     """The arrays that a file fills, and how far it has been read."""
 
     def __init__(self, name: str, n_features: int | None, zero_based: bool | None) -> None:
@@ -90,10 +90,16 @@ class _Reader:
 
     @property
     def line(self) -> int:
+        """That is being read."""
         return int(self.state[self.kernel.LINE])
 
     def read(self, stream: BinaryIO) -> tuple[sp.csr_array, Array, bool]:
-        """Block by block; what follows the last newline waits for the next block."""
+        """All rows."""
+        self.run(stream)
+        return self._matrix()
+
+    def run(self, stream: BinaryIO) -> None:
+        """Parse block by block; what follows the last newline waits for the next block."""
         block = np.empty(BLOCK + PADDING, dtype=np.uint8)
         held = 0  # bytes at the start of the block, of a line that is not complete
         while True:
@@ -106,12 +112,16 @@ class _Reader:
             total = held + got
             end = block[:total].tobytes().rfind(b"\n") + 1
             self._parse(block, end)
+            self.after_block()
             held = total - end
             block[:held] = block[end:total].copy()
         if held:  # the last line has no newline
             block[held] = self.kernel.NEWLINE
             self._parse(block, held + 1)
-        return self._matrix()
+            self.after_block()
+
+    def after_block(self) -> None:
+        """For who takes rows away as soon as they are read."""
 
     def _fill(self, stream: BinaryIO, room: memoryview) -> int:
         try:
@@ -186,9 +196,9 @@ class _Reader:
             problem = f"{piece} is not finite. Drop or impute it."
         return at_line(self.name, self.line, problem)
 
-    def _matrix(self) -> tuple[sp.csr_array, Array, bool]:
+    def width(self, rows: int, entries: int) -> tuple[int, bool]:
+        """The number of columns, and whether indices start at 0, of a file with so many."""
         k, state = self.kernel, self.state
-        rows, entries = int(state[k.ROWS]), int(state[k.ENTRIES])
         if rows == 0:
             raise at_line(self.name, self.line, "the file ends, and there was no row of data.")
         smallest, largest = int(state[k.SMALLEST]), int(state[k.LARGEST])
@@ -203,6 +213,12 @@ class _Reader:
             )
         if self.n_features is None:
             check_width(self.name, needed, entries)
+        return max(needed, 1) if self.n_features is None else self.n_features, zero_based
+
+    def _matrix(self) -> tuple[sp.csr_array, Array, bool]:
+        k, state = self.kernel, self.state
+        rows, entries = int(state[k.ROWS]), int(state[k.ENTRIES])
+        columns, zero_based = self.width(rows, entries)
         for array, size in (
             (self.targets, rows),
             (self.row_ends, rows),
@@ -214,6 +230,5 @@ class _Reader:
             self.indices -= 1
         pointers = np.zeros(rows + 1, dtype=self.indices.dtype)
         pointers[1:] = self.row_ends
-        shape = (rows, max(needed, 1) if self.n_features is None else self.n_features)
-        matrix = sp.csr_array((self.values, self.indices, pointers), shape=shape)
+        matrix = sp.csr_array((self.values, self.indices, pointers), shape=(rows, columns))
         return matrix, self.targets, zero_based

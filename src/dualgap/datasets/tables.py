@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,20 +32,7 @@ class Table:
         width = int(self.values.shape[1])
         if target is None:
             return width - 1
-        if self.names is not None and str(target) in self.names:
-            return self.names.index(str(target))
-        try:
-            column = int(target)
-        except ValueError:
-            known = f"its columns are {', '.join(self.names)}" if self.names else "it has no header"
-            raise DataError(
-                f"target={target!r}: {self.source} has no such column; {known}."
-            ) from None
-        if not -width <= column < width:
-            raise DataError(
-                f"target={target!r}: {self.source} has {width} columns, 0 to {width - 1}."
-            )
-        return column % width
+        return column_of(self.source, "target", target, width, self.names)
 
     def without(self, column: int) -> tuple[Array, list[str] | None]:
         """The other columns, and their names."""
@@ -54,6 +42,22 @@ class Table:
     def take(self, columns: Sequence[int]) -> Array:
         """These columns, in this order."""
         return np.ascontiguousarray(self.values[:, list(columns)])
+
+
+def column_of(
+    source: str, option: str, wanted: str | int, width: int, names: list[str] | None
+) -> int:
+    """The number of the column that an option names, or numbers."""
+    if names is not None and str(wanted) in names:
+        return names.index(str(wanted))
+    try:
+        column = int(wanted)
+    except ValueError:
+        known = f"its columns are {', '.join(names)}" if names else "it has no header"
+        raise DataError(f"{option}={wanted!r}: {source} has no such column; {known}.") from None
+    if not -width <= column < width:
+        raise DataError(f"{option}={wanted!r}: {source} has {width} columns, 0 to {width - 1}.")
+    return column % width
 
 
 def load_csv(
@@ -98,9 +102,30 @@ def read_csv(
     least: int = 2,
 ) -> Table:
     """Read all columns, as in `load_csv`, of which there must be at least ``least``."""
+    head = read_head(Text(path, max_bytes), header, least)
+    return Table(head.text.name, numbers_in(*head.rest), head.names)
+
+
+class Head(NamedTuple):
+    """A CSV file of which nothing but its first lines was read."""
+
+    text: Text
+    first: Line
+    """The first row."""
+    delimiter: str
+    width: int
+    names: list[str] | None
+
+    @property
+    def rest(self) -> tuple[Line, Text, str, int]:
+        """The rows, and how they are to be read."""
+        return self.first, self.text, self.delimiter, self.width
+
+
+def read_head(text: Text, header: bool | None, least: int = 2) -> Head:
+    """Find out what a CSV file is like."""
     if header is not None:
         header = check.flag("header", header)
-    text = Text(path, max_bytes)
     name, first = text.name, text.line()
     if first is None:
         raise at_line(name, 1, "the file is empty; there is no row of data.")
@@ -114,7 +139,7 @@ def read_csv(
             raise at_line(name, 1, "there is a header, and no row of data after it.")
     if len(cells) < least:
         raise at_line(name, first.number, TOO_FEW)
-    return Table(name, numbers_in(first, text, delimiter, len(cells)), names)
+    return Head(text, first, delimiter, len(cells), names)
 
 
 def is_header(name: str, line: Line, cells: list[str]) -> bool:

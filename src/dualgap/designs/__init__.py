@@ -2,8 +2,9 @@
 
 What is copied: nothing, if the data are float64 or float32, dense in C or Fortran order, or CSR or
 CSC. One copy is made of integers and bools (to float64), of other sparse formats (to CSR), of
-sparse data with duplicate entries (summed) and of data frames (by their own conversion). The arrays
-of sparse data are looked at first: see `_structure`.
+sparse data with duplicate entries (summed) and of data frames (by their own conversion). Large maps
+of integers in files are read block by block (`blocks`), and not copied. The arrays of sparse data
+are looked at first: see `_structure`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dualgap import _validation as check
 from dualgap._types import Data
 from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
+from dualgap.designs.blocks import BlockDesign
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns
 from dualgap.designs.contract import Design, block_rows
@@ -25,6 +27,9 @@ from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.mapped import is_mapped
+from dualgap.designs.observations import Observations
+from dualgap.designs.parted import PartedDesign, pays_to_part
 from dualgap.designs.protocols import (
     ColumnAccess,
     GramAccess,
@@ -38,12 +43,17 @@ from dualgap.designs.protocols import (
 from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed
+from dualgap.designs.threads import Threads
 
+STREAMED = 1 << 26
+"""Maps of a file with numbers that are no floats are read block by block, and not copied, from so
+many bytes of float64 on."""
 _SAFE = 1e-180
 """Sums of squares beyond this and its inverse call for a closer look."""
 
 __all__ = [
     "LARGEST_SIDE",
+    "BlockDesign",
     "Chunk",
     "ColumnAccess",
     "Columns",
@@ -55,6 +65,7 @@ __all__ = [
     "InterceptDesign",
     "Ledger",
     "Narrowing",
+    "Observations",
     "Products",
     "Reduce",
     "RotatedDesign",
@@ -64,6 +75,7 @@ __all__ = [
     "Serial",
     "SparseDesign",
     "Stored",
+    "Threads",
     "as_design",
     "check_structure",
 ]
@@ -86,7 +98,9 @@ def as_design(A: Data) -> Design:
         return _checked_design(A)
     if sp.issparse(A):
         A = _checked_sparse(A)
-        return SparseDesign(A, Ledger(A.shape[0], rows=A.shape[0]))
+        parted = A.format == "csr" and pays_to_part(A.shape[1], A.nnz)
+        kind = PartedDesign if parted else SparseDesign
+        return kind(A, Ledger(A.shape[0], rows=A.shape[0]))
     if hasattr(A, "to_numpy"):
         A = A.to_numpy()
     if isinstance(A, type) or any(hasattr(A, verb) for verb in ("matvec", "rmatvec", "blocks")):
@@ -129,11 +143,13 @@ def _checked_design(design: Design) -> Design:
     return design
 
 
-def _checked_dense(values: Any) -> DenseDesign:
+def _checked_dense(values: Any) -> Design:
     """In one reading, which also gives the squared norms of rows and columns."""
     A = check.numeric("A", values)
     _shape(A.shape)
     if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
+        if is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= STREAMED:
+            return BlockDesign(A)
         A = A.astype(np.float64)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
         A = np.ascontiguousarray(A)

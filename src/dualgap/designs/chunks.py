@@ -5,7 +5,7 @@ A task neither knows nor asks how the rows are stored: they are a small design o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,22 @@ class Chunk(NamedTuple):
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r."""
         return self.design.absolute_product(x, r)
+
+    @property
+    def sparse(self) -> Any:
+        """The rows as a scipy matrix, where they are stored as one; None otherwise."""
+        stored = self.design.stored(0.0) if self.design.is_sparse else None
+        return None if stored is None else stored.sparse
+
+    def some_columns(self, at: Places) -> Array:
+        """The entries of these columns, dense."""
+        sparse = self.sparse
+        return self.dense()[:, at] if sparse is None else np.asarray(sparse[:, at].toarray())
+
+    def entries(self) -> Array:
+        """All entries that are stored, in no order that is promised."""
+        sparse = self.sparse
+        return self.dense() if sparse is None else np.asarray(sparse.data)
 
     def dense(self) -> Array:
         """The rows as a float64 matrix, which is not to be written to."""

@@ -42,6 +42,11 @@ class Composed(Design, counts=True):
         return self.base.executor
 
     @property
+    def title(self) -> str:
+        """The base's: that is what users know."""
+        return self.base.title
+
+    @property
     def streams(self) -> bool:
         """The base's."""
         return self.base.streams

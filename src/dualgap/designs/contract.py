@@ -30,6 +30,7 @@ from dualgap.designs.ledger import Ledger, products
 from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.survey import Survey
 from dualgap.designs.tasks import Between, there_and_back, weigh, weigh_shifted
+from dualgap.designs.threads import current_threads
 
 if TYPE_CHECKING:
     from dualgap.designs.narrow import Narrow
@@ -67,7 +68,11 @@ class Design(ABC):
     """What tells these data from others, such as the size and time of a file; empty: unknown."""
     survey: Survey | None = None
     """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
-    _executor: Executor = SERIAL
+    dtype: np.dtype[np.float64] = np.dtype(np.float64)
+    """Of all that comes out, whatever the data are."""
+    parts_are_apart: bool = False
+    """Whether partitions can be read each by itself, also by several threads at once."""
+    _executor: Executor | None = None
 
     def __init_subclass__(cls, counts: bool = False, **rest: Any) -> None:
         """``counts``: the class enters in the ledger what it reads; else that is done for it."""
@@ -119,8 +124,15 @@ class Design(ABC):
 
     @property
     def executor(self) -> Executor:
-        """Who carries out tasks."""
-        return self._executor
+        """Who carries out tasks: who was asked to, or else the threads of the call."""
+        if self._executor is not None:
+            return self._executor
+        return current_threads() if self.parts_are_apart else SERIAL
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"the design {type(self).__name__}"
 
     def arranged(self, *, cuts: Cuts | None = None, executor: Executor | None = None) -> Self:
         """The same data, cut elsewhere or in other hands.

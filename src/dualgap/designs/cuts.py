@@ -7,9 +7,9 @@ give the same bits, whoever carries out the work and however many they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -94,13 +94,39 @@ def added_in_order(pieces: Iterable[Sums]) -> Sums:
     return first if total is None else _like(first, total)
 
 
-def added_by_tree(parts: Sequence[Sums]) -> Sums:
-    """Neighbours, then neighbours of these: ((0 + 1) + (2 + 3)) + (4 + 5), ..."""
-    level = list(parts)
-    while len(level) > 1:
-        pairs = [plus(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = pairs + level[len(level) & ~1 :]  # one that has no neighbour waits
-    return level[0]
+class Tree(Generic[Sums]):
+    """Neighbours, then neighbours of these: ((0 + 1) + (2 + 3)) + (4 + 5), ...
+
+    Sums are handed over in order, and added as soon as they have a neighbour, so that few of them
+    are held: those of whole trees of different sizes.
+    """
+
+    def __init__(self) -> None:
+        self._trees: list[tuple[int, Sums]] = []
+        """Sizes, which fall, and sums."""
+
+    def add(self, sums: Sums) -> None:
+        """The next one."""
+        size = 1
+        while self._trees and self._trees[-1][0] == size:
+            sums = plus(self._trees.pop()[1], sums)
+            size *= 2
+        self._trees.append((size, sums))
+
+    def total(self) -> Sums:
+        """Of all; trees that have no neighbour wait until now."""
+        sums = self._trees.pop()[1]
+        while self._trees:
+            sums = plus(self._trees.pop()[1], sums)
+        return sums
+
+
+def added_by_tree(parts: Iterable[Sums]) -> Sums:
+    """All, in the order of `Tree`."""
+    tree: Tree[Sums] = Tree()
+    for sums in parts:
+        tree.add(sums)
+    return tree.total()
 
 
 def _like(sums: Sums, parts: list[Any]) -> Sums:

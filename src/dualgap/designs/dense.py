@@ -14,7 +14,7 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns, Room
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
-from dualgap.designs.executors import SERIAL, RowArrays
+from dualgap.designs.executors import RowArrays
 from dualgap.designs.ledger import NORMS, Ledger, products
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
 from dualgap.designs.protocols import Rows, Stored
@@ -82,7 +82,7 @@ class DenseDesign(Design, counts=True):
             yield Chunk(slice(0, self.shape[0]), self)
             return
         for at in self.cuts.chunks(part):
-            self.ledger.rows += at.stop - at.start
+            self.ledger.enter(at.stop - at.start)
             rows = self.A[at].astype(np.float64, copy=False)
             yield Chunk(at, DenseRows(rows, self._by_rows))
 
@@ -90,7 +90,7 @@ class DenseDesign(Design, counts=True):
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
         """The same sums in the same order, with less ado for each chunk."""
-        if self._executor is not SERIAL or self.cuts.partitions > 1:
+        if self._executor is not None or self.cuts.partitions > 1:
             return super()._swept(rows, x, between, *args)
         n = self.shape[0]
         if not self.cuts.any:

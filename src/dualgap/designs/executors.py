@@ -1,12 +1,14 @@
 """Who carries out a task on the partitions of a design.
 
-An executor decides on the when and where, never on a bit: what it has to do for a partition are
-`sums_of` and `rows_of`, module-level functions that may run in another thread or process, and the
-partitions are put together by `added_by_tree` and `joined`.
+An executor decides on the when and where, never on a bit. Sums of a partition are `sums_of`, and
+those of partitions are added by `added_by_tree`. Rows that tasks make are put where they belong by
+`filling`, in this process; in another one `rows_of` makes those of a partition, which `joined` puts
+together.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -59,29 +61,73 @@ def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) 
     return added_in_order(pieces())
 
 
+class Filled:
+    """The rows that chunks make, put together in arrays that are made when the first ones come.
+
+    Parameters
+    ----------
+    start, stop : int
+        Which rows of the data.
+    """
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start, self.rows = start, stop - start
+        self.arrays: RowArrays | None = None
+        self._lock = threading.Lock()
+
+    def put(self, at: slice, made: RowArrays) -> None:
+        """The rows of a chunk; several threads may do so at once."""
+        with self._lock:
+            if self.arrays is None:
+                self.arrays = tuple([np.empty((self.rows, *m.shape[1:]), m.dtype) for m in made])
+        here = slice(at.start - self.start, at.stop - self.start)
+        for into, values in zip(self.arrays, made, strict=True):
+            into[here] = values
+
+    def taken(self) -> RowArrays:
+        """All of them."""
+        assert self.arrays is not None
+        return self.arrays
+
+
 def rows_of(
     source: Source, part: int, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
 ) -> tuple[RowArrays, Sums]:
     """The rows that one partition makes, and its sums."""
-    start, stop = source.cuts.bounds(part)
-    out: RowArrays | None = None
+    out = Filled(*source.cuts.bounds(part))
+    sums = filling(source, part, task, rows, args, out)
+    return out.taken(), sums
+
+
+def filling(
+    source: Source,
+    part: int,
+    task: RowTask[Sums],
+    rows: RowArrays,
+    args: tuple[Any, ...],
+    out: Filled,
+) -> Sums:
+    """The same, with the rows where they are wanted."""
 
     def pieces() -> Iterator[Sums]:
-        nonlocal out
         for chunk in source.chunks(part):
             check()
             at = chunk.rows
-            made, sums = task(chunk, tuple([values[at] for values in rows]), *args)
-            if out is None:
-                out = tuple([np.empty((stop - start, *m.shape[1:]), m.dtype) for m in made])
-            here = slice(at.start - start, at.stop - start)
-            for into, values in zip(out, made, strict=True):
-                into[here] = values
+            made, sums = task(chunk, tuple([own(values[at]) for values in rows]), *args)
+            out.put(at, made)
             yield sums
 
-    sums = added_in_order(pieces())
-    assert out is not None
-    return out, sums
+    return added_in_order(pieces())
+
+
+def own(values: Array) -> Array:
+    """The rows of a chunk, contiguous and in writable memory.
+
+    Compiled code takes others for another type; those of data that stay on disk are others, and so
+    is one weight that stands for all. A chunk's are copied, which costs nothing beside its reading.
+    """
+    fits = values.flags.c_contiguous and values.flags.writeable
+    return values if fits else values.copy(order="C")
 
 
 def joined(parts: Sequence[RowArrays]) -> RowArrays:
@@ -97,7 +143,7 @@ class Serial:
     def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
         """The sums over all chunks."""
         parts = range(source.cuts.partitions)
-        return added_by_tree([sums_of(source, part, task, args) for part in parts])
+        return added_by_tree(sums_of(source, part, task, args) for part in parts)
 
     def map_rows(
         self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
@@ -105,10 +151,10 @@ class Serial:
         """The rows that the chunks make, in order, and the sums over all chunks."""
         if not source.cuts.any:  # what follows does the same, but takes its time
             (chunk,) = source.chunks(0)
-            return task(chunk, tuple([values[chunk.rows] for values in rows]), *args)
-        parts = range(source.cuts.partitions)
-        done = [rows_of(source, part, task, rows, args) for part in parts]
-        return joined([made for made, _ in done]), added_by_tree([sums for _, sums in done])
+            return task(chunk, tuple([own(values[chunk.rows]) for values in rows]), *args)
+        parts, out = range(source.cuts.partitions), Filled(0, source.cuts.edges[-1])
+        sums = added_by_tree(filling(source, part, task, rows, args, out) for part in parts)
+        return out.taken(), sums
 
 
 SERIAL = Serial()

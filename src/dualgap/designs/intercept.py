@@ -18,7 +18,7 @@ from dualgap._types import Array, Mask, Places
 from dualgap.designs.columns import Columns
 from dualgap.designs.composed import Composed
 from dualgap.designs.contract import Design
-from dualgap.designs.executors import RowArrays
+from dualgap.designs.executors import Executor, RowArrays
 from dualgap.designs.narrow import NarrowIntercept, bordered_sweep
 from dualgap.designs.protocols import Rows
 from dualgap.designs.tasks import Between, shifted, weigh
@@ -50,6 +50,12 @@ class InterceptDesign(Composed, counts=True):
         if suits is None:
             suits = math.sqrt(float(self._weights @ self.base.row_norms_sq()) / self.base.shape[1])
         return 2.0 ** round(math.log2(suits)) if suits > 0 else 1.0
+
+    @property
+    def executor(self) -> Executor:
+        """The base's. The constant is found first: chunks, which several threads make, need it."""
+        _ = self.scale
+        return super().executor
 
     @property
     def row_terms(self) -> int:

@@ -9,7 +9,12 @@ the set-up has cost is a difference of two looks at the ledger.
 
 from __future__ import annotations
 
+import threading
+
 from dualgap._types import Array
+
+_LOCK = threading.Lock()
+"""Threads that carry out tasks enter what they read in one ledger."""
 
 PRODUCT = 0.5
 """Passes of a product with A, or with A'."""
@@ -50,6 +55,11 @@ class Ledger:
     def readings(self) -> float:
         """How often all the data have been read so far."""
         return self.rows / self.n
+
+    def enter(self, rows: float) -> None:
+        """So many rows were read, by whichever thread."""
+        with _LOCK:
+            self.rows += rows
 
     def __repr__(self) -> str:
         """One line."""

@@ -16,7 +16,6 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import DENSE_ENOUGH, AllColumns, Columns, sparse_columns
 from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design
 from dualgap.designs.cuts import Cuts
-from dualgap.designs.executors import SERIAL
 from dualgap.designs.ledger import NORMS, PRODUCT, Ledger, products
 from dualgap.designs.protocols import Rows, Stored
 
@@ -116,7 +115,7 @@ class SparseDesign(Design, counts=True):
             return None
         order, indices = self._by_frequency
         A = self.A
-        pieces = _pieces(_view(type(A), self.shape, (A.data, indices, A.indptr)))
+        pieces = _pieces(on_arrays(type(A), self.shape, (A.data, indices, A.indptr)))
         return order, pieces, [(at, _transposed(piece)) for at, piece in pieces]
 
     @cached_property
@@ -131,12 +130,12 @@ class SparseDesign(Design, counts=True):
             return
         A = self._by_rows()
         for at in self.cuts.chunks(part):
-            self.ledger.rows += at.stop - at.start
-            yield Chunk(at, SparseDesign(_slice(A, at.start, at.stop)))
+            self.ledger.enter(at.stop - at.start)
+            yield Chunk(at, SparseDesign(rows_between(A, at.start, at.stop)))
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """In one reading, where there is enough to read and rows are at hand."""
-        if self.cuts.any or self._executor is not SERIAL:
+        if self.cuts.any or self._executor is not None:
             return super().weighted_sweep(x, weights, shift)
         if self.A.nnz < WORTH_A_KERNEL or self._csr is None or not can_compile():
             z = self.matvec(x)
@@ -231,7 +230,7 @@ class SparseDesign(Design, counts=True):
 
     def _squares(self) -> Any:
         values = np.square(self.A.data, dtype=np.float64)
-        return _view(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
+        return on_arrays(type(self.A), self.shape, (values, self.A.indices, self.A.indptr))
 
     def rows(self) -> Rows:
         """CSR arrays; a copy of CSC data is made once."""
@@ -335,18 +334,20 @@ def _pieces(A: Any) -> Pieces:
         return [(slice(0, major), A)]
     cuts = np.searchsorted(A.indptr, np.arange(PIECE_NONZEROS, A.nnz, PIECE_NONZEROS))
     edges = np.unique(np.concatenate(([0], cuts, [major])))
-    return [(slice(int(lo), int(hi)), _slice(A, int(lo), int(hi))) for lo, hi in pairwise(edges)]
+    return [
+        (slice(int(lo), int(hi)), rows_between(A, int(lo), int(hi))) for lo, hi in pairwise(edges)
+    ]
 
 
-def _slice(A: Any, start: int, stop: int) -> Any:
+def rows_between(A: Any, start: int, stop: int) -> Any:
     """Some of the rows of CSR data (of the columns of CSC data), which share memory with it."""
     lo, hi = A.indptr[start], A.indptr[stop]
     shape = (stop - start, A.shape[1]) if A.format == "csr" else (A.shape[0], stop - start)
     parts = (A.data[lo:hi], A.indices[lo:hi], A.indptr[start : stop + 1] - lo)
-    return _view(type(A), shape, parts)
+    return on_arrays(type(A), shape, parts)
 
 
-def _view(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:
+def on_arrays(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:
     """A sparse matrix on these arrays; scipy's constructor would copy views."""
     out = cls(shape, dtype=parts[0].dtype)
     out.data, out.indices, out.indptr = parts
@@ -356,7 +357,7 @@ def _view(cls: Any, shape: tuple[int, int], parts: tuple[Any, Any, Any]) -> Any:
 def trimmed(A: Any) -> Any:
     """CSR or CSC data without what lies beyond their last entry."""
     parts = (A.data[: A.nnz], A.indices[: A.nnz], A.indptr)
-    return _view(type(A), A.shape, parts)
+    return on_arrays(type(A), A.shape, parts)
 
 
 def _some_columns(A: Any, at: Places) -> Any:
@@ -367,13 +368,13 @@ def _some_columns(A: Any, at: Places) -> Any:
     np.cumsum(counts, out=indptr[1:])
     entries = np.arange(indptr[-1]) + np.repeat(begin - indptr[:-1], counts)
     parts = (A.data[entries], A.indices[entries], indptr)
-    return _view(type(A), (A.shape[0], at.size), parts)
+    return on_arrays(type(A), (A.shape[0], at.size), parts)
 
 
 def _transposed(A: Any) -> Any:
     """A' on the arrays of A."""
     cls = {"csr": sp.csc_array, "csc": sp.csr_array}[A.format]
-    return _view(cls, (A.shape[1], A.shape[0]), (A.data, A.indices, A.indptr))
+    return on_arrays(cls, (A.shape[1], A.shape[0]), (A.data, A.indices, A.indptr))
 
 
 def _stack(pieces: Pieces, x: Array) -> Array:

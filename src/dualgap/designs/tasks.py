@@ -40,6 +40,7 @@ __all__ = [
     "shifted",
     "some_columns",
     "survey",
+    "sweep",
     "there_and_back",
     "weigh",
     "weigh_shifted",
@@ -120,6 +121,14 @@ def row_squares(
     return (chunk.row_norms_sq(weights),), ()
 
 
+def sweep(
+    chunk: Chunk, rows: tuple[Array], x: Array, shift: float
+) -> tuple[tuple[Array], tuple[Array]]:
+    """Rows z = A x + shift and A' diag(w) z: for `map_rows`."""
+    z, u = chunk.design.weighted_sweep(x, rows[0], shift)
+    return (z,), (u,)
+
+
 def column_squares(chunk: Chunk, rows: tuple[Array]) -> tuple[tuple[()], tuple[Array]]:
     """sum_i w_i a_ij^2: for `map_rows`."""
     return (), (chunk.column_norms_sq(rows[0]),)
@@ -129,7 +138,7 @@ def some_columns(
     chunk: Chunk, rows: tuple[Array, ...], at: Places
 ) -> tuple[tuple[Array], tuple[()]]:
     """Rows of the columns at these places: for `map_rows`."""
-    return (chunk.dense()[:, at],), ()
+    return (chunk.some_columns(at),), ()
 
 
 # ---- sums ----
@@ -176,4 +185,4 @@ def gram_of_columns(chunk: Chunk, rows: tuple[Array], at: Places) -> tuple[tuple
 
 def count_not_finite(chunk: Chunk) -> tuple[int]:
     """How many entries are not finite numbers."""
-    return (int(np.count_nonzero(~np.isfinite(chunk.dense()))),)
+    return (int(np.count_nonzero(~np.isfinite(chunk.entries()))),)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from dualgap import _validation as check
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.compiled.clock import as_setup
+from dualgap.designs.threads import within_threads
 from dualgap.driver import arguments as given
 from dualgap.driver.beginning import Beginning
 from dualgap.driver.loop import Run, status_of
@@ -72,9 +71,8 @@ def solve_problem(
     beginning = Beginning(
         problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier
     )
-    threads = nullcontext() if n_threads is None else threadpool_limits(n_threads)
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-    with threads, quiet, within(Limits(seconds)) as limits:
+    with within_threads(n_threads), quiet, within(Limits(seconds)) as limits:
         made = partial(_run, tol=tol, max_passes=max_passes, began=began, limits=limits)
         ended = None
         try:

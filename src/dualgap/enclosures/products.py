@@ -218,13 +218,15 @@ def sweep_chunk(
 
     The sums are S of the chunk, its error, |S| and the size.
     """
-    return _sweep_block(chunk.dense(), rows, x, sharp)
+    sparse = chunk.sparse
+    return _sweep_block(chunk.dense() if sparse is None else sparse, rows, x, sharp)
 
 
 def _sweep_block(
-    block: Array, rows: tuple[Array, ...], x: Array, sharp: bool
+    block: Any, rows: tuple[Array, ...], x: Array, sharp: bool
 ) -> tuple[tuple[Array, Array], tuple[Array, Array, Array, Array]]:
-    part = _dense(block, x, rows[0], rows[1] if len(rows) > 1 else None, sharp)
+    run = _dense if isinstance(block, np.ndarray) else _sparse
+    part = run(block, x, rows[0], rows[1] if len(rows) > 1 else None, sharp)
     return (part.z, part.z_error), (part.S, part.S_error, np.abs(part.S), part.size)
 
 

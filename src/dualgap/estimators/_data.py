@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from dualgap.designs import check_structure
+from dualgap.designs import Design, Observations, check_structure
 
 FLOATS = [np.float64, np.float32]
 """What data are kept as."""
@@ -17,8 +17,11 @@ FLOATS = [np.float64, np.float32]
 def validated(owner: Any, X: Any, *targets: Any, **options: Any) -> Any:
     """What scikit-learn's ``validate_data`` gives, for sparse X whose places are in its shape.
 
+    A design stays what it is, so that data on disk stay there: ``fit(*dualgap.open(folder))``.
     Their conversion, and the products of ``predict``, read foreign memory where they are not.
     """
+    if isinstance(X, Design | Observations):
+        return _design(owner, X, targets, **options)
     if sp.issparse(X):
         check_structure("X", X)
     elif options.get("reset", True) and len(targets) == 1 and _is_plain(X, targets[0], options):
@@ -41,3 +44,35 @@ def _is_plain(X: Any, y: Any, options: dict[str, Any]) -> bool:
     with np.errstate(over="ignore", invalid="ignore"):
         numbers = y.dtype.kind in "biu" or (y.dtype in FLOATS and np.isfinite(y.sum()))
         return bool(numbers and np.isfinite(X.sum()))
+
+
+def _design(owner: Any, X: Any, targets: Any, *, reset: bool = True, **options: Any) -> Any:
+    """A design, and the targets as an array; the estimator learns the number of features of it."""
+    if reset and (not owner.takes_designs or owner.early_stopping):
+        name = type(owner).__name__ + "(early_stopping=True)" * bool(owner.takes_designs)
+        raise TypeError(
+            f"{name} needs X as an array or a sparse matrix, of which it takes parts; data that "
+            "stay on disk are fitted by Ridge, Lasso, ElasticNet, HuberRegressor and "
+            "LogisticRegression, or by dualgap.solve."
+        )
+    if isinstance(X, Observations):
+        if X.weights is not None or X.offset is not None:
+            raise ValueError(
+                "these data have weights or offsets, which fit takes by themselves: say "
+                "fit(data.design, data.b, sample_weight=data.weights); no estimator has offsets."
+            )
+        X, targets = X.design, tuple(X.b if y is None else y for y in targets)
+    n, d = X.shape
+    if reset:
+        owner.__dict__.pop("feature_names_in_", None)
+        owner.n_features_in_ = d
+    elif d != owner.n_features_in_:
+        raise ValueError(
+            f"X has {d} features, but {type(owner).__name__} is expecting {owner.n_features_in_} "
+            "features as input."
+        )
+    given = [column_or_1d(y) for y in targets]
+    for y in given:
+        if len(y) != n:
+            raise ValueError(f"X has {n} rows, and there are {len(y)} targets.")
+    return (X, *given) if given else X

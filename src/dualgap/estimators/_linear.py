@@ -11,6 +11,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from dualgap._types import Array
+from dualgap.designs import Design
 from dualgap.estimators._data import validated
 from dualgap.estimators._documentation import documented
 
@@ -20,6 +21,8 @@ def decision(model: Any, X: Any) -> Array:
     check_is_fitted(model, "coef_")
     X = validated(model, X, accept_sparse=["csr", "csc", "coo"], reset=False)
     coefficients = model.coef_.T if model.coef_.ndim == 2 else model.coef_
+    if isinstance(X, Design):
+        return np.asarray(X.matvec(coefficients) + model.intercept_)
     return np.asarray(safe_sparse_dot(X, coefficients, dense_output=True) + model.intercept_)
 
 

@@ -105,6 +105,8 @@ class LogisticRegression(LinearClassifier, Certified):
 
     least_iterations = 0
 
+    takes_designs = True
+
     def __init__(
         self,
         penalty: Any = "deprecated",

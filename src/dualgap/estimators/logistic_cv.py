@@ -96,6 +96,8 @@ class LogisticRegressionCV(LogisticRegression):
     early_stopping = False
     warm_start = False
 
+    takes_designs = False
+
     def __init__(
         self,
         *,

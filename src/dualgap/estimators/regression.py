@@ -50,6 +50,8 @@ class Ridge(SquaredLossRegressor):
     True
     """
 
+    takes_designs = True
+
     def __init__(
         self,
         alpha: Any = 1.0,
@@ -144,6 +146,8 @@ class ElasticNet(SquaredLossRegressor):
         The certified gap.
     {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
+
+    takes_designs = True
 
     def __init__(
         self,

@@ -460,7 +460,7 @@ class MarginLoss(Loss):
     def targets(self, b: Any, n: int) -> Array:
         """Labels -1/+1, or 0/1 which become -1/+1; bool counts as 0/1."""
         labels = check.vector("b", b, n, what="row of A")
-        seen = np.unique(labels)
+        seen = check.distinct(labels)
         if np.isin(seen, (-1.0, 1.0)).all():
             return labels
         if np.isin(seen, (0.0, 1.0)).all():

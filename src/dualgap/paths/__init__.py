@@ -109,7 +109,7 @@ class Path:
 
 def path(
     A: Data,
-    b: Any,
+    b: Any = None,
     *,
     lambdas: Any = 100,
     l1_ratio: float = 1.0,

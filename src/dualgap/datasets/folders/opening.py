@@ -1,0 +1,100 @@
+"""`open`: a folder of arrays as data that stay on disk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dualgap._types import Array
+from dualgap.datasets.folders.arrays import mapped
+from dualgap.datasets.folders.checking import check_folder
+from dualgap.datasets.folders.manifest import Manifest, read_manifest
+from dualgap.designs.blocks import BlockDesign
+from dualgap.designs.mapped import Mapped
+from dualgap.designs.observations import Observations
+from dualgap.designs.sources import DenseSource, SparseSource
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Folder(Observations):
+    """A folder of arrays, as `dualgap.open` gives it.
+
+    Its rows stay on disk: they are mapped, and read chunk by chunk.
+
+    Attributes
+    ----------
+    path : Path
+    manifest : Manifest
+        What its ``manifest.json`` says.
+    """
+
+    path: Path
+    manifest: Manifest
+
+    def __repr__(self) -> str:
+        """One line."""
+        n, d = self.shape
+        return f"Folder({str(self.path)!r}, {n} x {d}{', sparse' * self.manifest.is_sparse})"
+
+    def check(self) -> None:
+        """Read everything: sums must be those of the manifest, and all numbers finite.
+
+        Raises
+        ------
+        dualgap.datasets.DataError
+            With the array, the chunk and the row of what is wrong first.
+        """
+        check_folder(self.path, self.manifest)
+
+
+def open(path: str | os.PathLike[str]) -> Folder:
+    """Open a folder of arrays that `dualgap.datasets.convert` or `write_folder` has made.
+
+    The manifest must fit the files: their names, sizes, types and shapes are looked at here, the
+    numbers in them are not. `Folder.check` reads these, too.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder.
+
+    Returns
+    -------
+    Folder
+        To be given to `solve`, `Problem`, `certify`, `path` and estimators in the place of A and b.
+
+    Raises
+    ------
+    dualgap.datasets.DataError
+        A ValueError that names the file and the field at fault.
+    """
+    folder = Path(path)
+    manifest = read_manifest(folder)
+    arrays = {name: mapped(folder, entry) for name, entry in manifest.arrays.items()}
+    shape, source = (manifest.rows, manifest.columns), None
+    if manifest.is_sparse:
+        data, indices, indptr = (arrays[name] for name in ("data", "indices", "indptr"))
+        source = SparseSource(data, indices, indptr, shape)
+    title = f"the folder {str(folder)!r}"
+    return Folder(
+        design=BlockDesign.over(
+            DenseSource(arrays["A"]) if source is None else source,
+            rows_per_chunk=manifest.rows_per_chunk,
+            title=title,
+        ),
+        b=_vector(arrays.get("b")),
+        weights=_vector(arrays.get("weights")),
+        offset=_vector(arrays.get("offset")),
+        columns=manifest.column_names,
+        classes=manifest.classes,
+        path=folder,
+        manifest=manifest,
+    )
+
+
+def _vector(array: Mapped | None) -> Array | None:
+    """As it lies in the file where that is float64; else converted."""
+    return None if array is None else np.asarray(array.whole(), dtype=np.float64)
