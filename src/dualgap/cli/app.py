@@ -21,6 +21,7 @@ from dualgap.cli.common import (
     certificate_fields,
     command,
     say,
+    terminable,
     to_json,
 )
 from dualgap.cli.model import (
@@ -34,6 +35,7 @@ from dualgap.cli.model import (
 )
 from dualgap.datasets import Dataset, load
 from dualgap.driver.arguments import limit
+from dualgap.driver.keeping import check_keeping
 
 app = typer.Typer(
     name="dualgap",
@@ -130,6 +132,15 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(help="Write the model to this file ('-': standard output).")
     ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Keep the run in this file, to go on from with --resume.")
+    ] = None,
+    checkpoint_every: Annotated[
+        str, typer.Option(help="How often: '30 s', '10 min', '50 passes'.")
+    ] = "60 s",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")
+    ] = False,
     format: Format = None,
     target: Target = None,
     header: Header = None,
@@ -141,9 +152,10 @@ def fit(
     as_json: AsJson = False,
 ) -> None:
     """Fit a model, print its certificate, write it to a file."""
-    with command():
+    with command(), terminable():
         if out is not None and str(out) != STDOUT:
             check_writable("--out", out)
+        check_keeping(checkpoint, checkpoint_every, resume)
         if as_json and str(out) == STDOUT:
             raise ValueError("--json and --out - both want standard output; name a file.")
         chosen = make_loss(loss, loss_parameter)
@@ -174,6 +186,9 @@ def fit(
             max_time=max_time,
             random_state=seed,
             verbose=sys.stderr.isatty() and not as_json,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
         )
         model = make_model(data, result, problem, tol, labels)
         if as_json:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,6 +39,22 @@ def command() -> Iterator[None]:
     except MemoryError:
         say("the data do not fit into memory")
         raise typer.Exit(BAD_INPUT) from None
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """For what is done here a request to terminate is what Ctrl-C is.
+
+    A fit then ends with the best point so far, after a last checkpoint, where it has one.
+    """
+    if threading.current_thread() is not threading.main_thread():  # where signals do not arrive
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 def say(message: str) -> None:

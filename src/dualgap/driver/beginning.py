@@ -6,6 +6,7 @@ An interrupt, or the time limit, ends this as it ends a run: with a point, the o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,10 @@ from dualgap._types import Array
 from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
 from dualgap.algorithms.needs import is_served, refuse
+from dualgap.checkpoints import identity
 from dualgap.driver import arguments as given
+from dualgap.driver.keeping import Earlier, Keeper
+from dualgap.limits import Limits, within
 from dualgap.preconditioners import Change, Preconditioner, asked, automatic_preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -44,6 +48,8 @@ class Beginning:
         Where to start, in the user's variables.
     state, earlier : State, optional
         As they were given.
+    keeper : Keeper, optional
+        Who keeps the run in a file, and may have one to go on with.
     """
 
     problem: Problem
@@ -56,12 +62,15 @@ class Beginning:
     y: Array | None
     state: State | None
     earlier: State | None
+    keeper: Keeper | None = None
 
     def __post_init__(self) -> None:
         """Count from here; a state of a set-up that was interrupted is nothing but a point."""
         self.chosen: Algorithm = FIRST
         self.conditioner: Preconditioner | None = None
         self.notes: list[str] = []
+        self.left: Earlier | None = None
+        """Where another process has left the run."""
         self.inner, self._before = self.problem, self.problem.base.ledger.passes
         if isinstance(self.state, State) and not self.state.begun:
             self.x, self.state = self.state.x, None
@@ -69,8 +78,14 @@ class Beginning:
             self.x = self._inside(self.x)
 
     def run(self) -> None:
-        """Choose, and start."""
+        """Choose, and start; or take up what another process has left."""
+        if self.resumes:
+            with within(Limits()):  # what it has done is not to be lost to a clock
+                self._take_up()
+            return
         self._choose()
+        if self.keeper is not None:
+            self.keeper.belongs_to(self._identity(), self._homes)
         problem, chosen = self.problem, self.chosen
         if self.state is None:
             change = None if self.conditioner is None else self.conditioner.begin(problem)
@@ -138,6 +153,41 @@ class Beginning:
         if self.random_state is not None and "seed" in options_of(chosen):
             chosen = with_options(chosen, seed=given.seed(self.random_state))
         self.chosen, self.conditioner = chosen, conditioner
+
+    # ---- runs that are kept in files ----
+
+    @property
+    def resumes(self) -> bool:
+        """Whether another process has begun the run."""
+        return self.keeper is not None and self.keeper.resumes
+
+    def _take_up(self) -> None:
+        """Go on from the file, if it is of this run."""
+        assert self.keeper is not None
+        self._choose()
+        self.keeper.belongs_to(self._identity(), self._homes)
+        self.left = self.keeper.earlier(self._in(self.keeper.change()).design)
+        self.state = self.left.course.state
+        self.chosen.prepare(self.inner, self.state)
+
+    def _identity(self) -> Callable[[], dict[str, Any]]:
+        """What tells this run from others, whatever its limits are; the data are read for it."""
+        start = (self.x, self.y) if self.state is None else (self.state.x, self.state.y)
+        options = {
+            "algorithm": self.chosen,
+            "precondition": self.conditioner,
+            "tol": self.tol,
+            "x0": start[0],
+            "y0": start[1],
+            "earlier": None if self.earlier is None else self.earlier.x,
+        }
+        said = {name: identity.described(value) for name, value in options.items()}
+        return lambda: {**said, **identity.of_problem(self.problem)}
+
+    @property
+    def _homes(self) -> set[str]:
+        """Where the classes of its values may be, beside this package."""
+        return {type(part).__module__ for part in (self.chosen, self.conditioner)}
 
     def _in(self, change: Change | None) -> Problem:
         """The problem in these variables."""
