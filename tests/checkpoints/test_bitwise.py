@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import dualgap
-from dualgap.algorithms import ALGORITHMS
+from dualgap.adaptation import Curvature
+from dualgap.algorithms import ALGORITHMS, AdaBPD
 from dualgap.algorithms.needs import serves
 from dualgap.designs import Design
 from dualgap.dual_points.feasible import repair_is_free
@@ -164,7 +165,7 @@ def test_certificates_that_must_be_paid_for(tmp_path):
     assert_bitwise(make, tmp_path, algorithm="adf-bpd", max_passes=300, tol=1e-6)
 
 
-@pytest.mark.parametrize("algorithm", ["adf-bpd", "adf-spdc"])
+@pytest.mark.parametrize("algorithm", ["adf-bpd", AdaBPD(adapt=Curvature(period=7, start=1e-5))])
 def test_a_run_through_roll_backs(algorithm, tmp_path, monkeypatch):
     monkeypatch.setattr("dualgap.algorithms.primal_dual.adaptation.monitor.GROWTH", 1.0001)
     make = maker("logistic", l2=1e-4)

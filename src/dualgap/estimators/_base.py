@@ -25,6 +25,7 @@ from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
+from dualgap.estimators._checkpoints import Kept
 from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
 from dualgap.estimators._stopping import BestScore
@@ -77,7 +78,7 @@ class Memory(NamedTuple):
     y: Array
 
 
-class Certified(CallbackSupportMixin, Saved):
+class Certified(CallbackSupportMixin, Kept, Saved):
     """Base of the estimators."""
 
     least_iterations = 1
@@ -117,6 +118,7 @@ class Certified(CallbackSupportMixin, Saved):
 
     def _remember(self, X: Any, y: Any, weights: Array | None) -> None:
         """Before a fit: what tells these data from others, if a warm start must know."""
+        self._check_checkpoint(y)
         self.__dict__.pop("_data_key", None)
         if not self.warm_start:
             self.__dict__.pop("_memory", None)
@@ -160,6 +162,7 @@ class Certified(CallbackSupportMixin, Saved):
             callback=_all_of(watch, stop),
             verbose=bool(self.verbose),
             **options,
+            **self._checkpoint_options(),
         )
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -82,6 +82,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
+
+    _several_runs: ClassVar[str] = "searches for the scale in many short runs"
 
     early_stopping = False  # part of the checks that all estimators share
     least_iterations = 0

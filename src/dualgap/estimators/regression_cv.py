@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -89,6 +89,8 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
+
+    _several_runs: ClassVar[str] = "fits many strengths on every fold"
 
     early_stopping = False
     warm_start = False

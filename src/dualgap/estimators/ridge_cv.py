@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -92,6 +92,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
+
+    _several_runs: ClassVar[str] = "fits many strengths"
 
     early_stopping = False
     warm_start = False
