@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,8 @@ class Beginning:
         self.notes: list[str] = []
         self.left: Earlier | None = None
         """Where another process has left the run."""
+        self.resumes = self.keeper is not None and self.keeper.reading is not None
+        """Whether there is such a process."""
         self.inner, self._before = self.problem, self.problem.base.ledger.passes
         if isinstance(self.state, State) and not self.state.begun:
             self.x, self.state = self.state.x, None
@@ -79,13 +82,15 @@ class Beginning:
 
     def run(self) -> None:
         """Choose, and start; or take up what another process has left."""
-        if self.resumes:
-            with within(Limits()):  # what it has done is not to be lost to a clock
-                self._take_up()
-            return
-        self._choose()
-        if self.keeper is not None:
-            self.keeper.belongs_to(self._identity(), self._homes)
+        keeper = self.keeper
+        # What another process has done is not to be lost to a clock.
+        with within(Limits()) if self.resumes else nullcontext():
+            self._choose()
+            if keeper is not None:
+                keeper.belongs_to(self._identity(), self._homes)
+                if self.resumes:
+                    self._take_up(keeper)
+                    return
         problem, chosen = self.problem, self.chosen
         if self.state is None:
             change = None if self.conditioner is None else self.conditioner.begin(problem)
@@ -156,17 +161,9 @@ class Beginning:
 
     # ---- runs that are kept in files ----
 
-    @property
-    def resumes(self) -> bool:
-        """Whether another process has begun the run."""
-        return self.keeper is not None and self.keeper.resumes
-
-    def _take_up(self) -> None:
+    def _take_up(self, keeper: Keeper) -> None:
         """Go on from the file, if it is of this run."""
-        assert self.keeper is not None
-        self._choose()
-        self.keeper.belongs_to(self._identity(), self._homes)
-        self.left = self.keeper.earlier(self._in(self.keeper.change()).design)
+        self.left = keeper.take_up(self._in)
         self.state = self.left.course.state
         self.chosen.prepare(self.inner, self.state)
 

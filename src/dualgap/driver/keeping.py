@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +23,7 @@ from dualgap.checkpoints.identity import differences
 from dualgap.designs import Design
 from dualgap.driver.course import Course, course_of
 from dualgap.preconditioners import Change
+from dualgap.problem import Problem
 from dualgap.state import State
 
 if TYPE_CHECKING:
@@ -81,6 +83,54 @@ class Earlier(NamedTuple):
     trace: Array
 
 
+class Reading:
+    """The file that another process has left, which is of this run or refused.
+
+    Parameters
+    ----------
+    target : Path
+
+    Attributes
+    ----------
+    spent : Spent
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self._content = files.read(target)
+        self._decoder = Decoder(self._content.arrays, set())
+        self.spent = Spent(*(float(self._value(name)) for name in Spent._fields))
+
+    def check(self, identity: dict[str, Any]) -> None:
+        """Refuse the file of another run."""
+        wrong = differences(self._content.identity, identity)
+        if wrong:
+            raise ValueError(
+                f"checkpoint={self.target} is of another run: {'; '.join(wrong)}. Resume it with "
+                "what it was begun with, or begin anew with another file."
+            )
+
+    def change(self, homes: set[str]) -> Change | None:
+        """The variables in which the run was; ``homes`` are the modules of its classes."""
+        self._decoder.homes = homes
+        found: Change | None = self._value("change")
+        return found
+
+    def earlier(self, design: Design) -> Earlier:
+        """The run, with the data in these variables."""
+        self._decoder.design = design
+        course, trace = self._value("course"), self._value("trace")
+        if not isinstance(course, Course) or np.shape(trace)[:1] != (course.checks,):
+            raise files.damaged(self.target, ValueError("it is of no run."))
+        return Earlier(course, trace)
+
+    def _value(self, name: str) -> Any:
+        try:
+            return self._decoder.value(self._content.values[name])
+        except (*UNREADABLE, ImportError) as error:
+            raise files.damaged(self.target, error) from None
+
+
 class Keeper:
     """Keeps one run in one file.
 
@@ -91,83 +141,39 @@ class Keeper:
 
     Attributes
     ----------
-    resumes : bool
-        Whether there was a file to go on from.
-    spent : Spent
+    reading : Reading or None
+        What there is to go on from.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float | str, resume: bool) -> None:
         self.target, self.every = Path(path), as_every(every)
-        self.resumes = resume and self.target.exists()
-        self.spent = Spent()
+        self.reading = Reading(self.target) if resume and self.target.exists() else None
+        self._resumes = self.reading is not None
         self._homes: set[str] = set()
-        self._content: files.Content | None = None
-        self._decoder: Decoder | None = None
-        self._make_identity: Callable[[], dict[str, Any]] = dict
-        self._identity: dict[str, Any] | None = None
+        self._identity: Callable[[], dict[str, Any]] = dict
         self._course: Course | None = None
         self._written: Course | None = None
         self._next_time, self._next_passes = -math.inf, -math.inf
-        if self.resumes:
-            self._content = files.read(self.target)
-            seconds, readings = (self._decoded(Decoder({}, set()), n) for n in Spent._fields)
-            self.spent = Spent(float(seconds), float(readings))
-
-    # ---- whose run it is ----
 
     def belongs_to(self, identity: Callable[[], dict[str, Any]], homes: set[str]) -> None:
-        """Say whose run this is; the file of another is refused.
+        """Say whose run this is.
 
         Parameters
         ----------
         identity : callable
-            It reads the data, and is called when it is needed.
+            It reads the data, and is called once, when it is needed.
         homes : set of str
             The modules of the algorithm and of the preconditioner.
         """
-        self._make_identity, self._homes = identity, homes
-        if self._content is None:
-            return
-        wrong = differences(self._content.identity, self.identity)
-        if wrong:
-            raise ValueError(
-                f"checkpoint={self.target} is of another run: {'; '.join(wrong)}. Resume it with "
-                "what it was begun with, or begin anew with another file."
-            )
+        self._identity, self._homes = cache(identity), homes
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """Whose run it is, found out once."""
-        if self._identity is None:
-            self._identity = self._make_identity()
-        return self._identity
-
-    # ---- going on ----
-
-    def change(self) -> Change | None:
-        """The variables in which the run was."""
-        assert self._content is not None
-        self._decoder = Decoder(self._content.arrays, self._homes)
-        found: Change | None = self._decoded(self._decoder, "change")
-        return found
-
-    def earlier(self, design: Design) -> Earlier:
-        """The run, with the data in these variables."""
-        assert self._decoder is not None
-        self._decoder.design = design
-        course = self._decoded(self._decoder, "course")
-        trace = self._decoded(self._decoder, "trace")
-        if not isinstance(course, Course) or np.shape(trace)[:1] != (course.checks,):
-            raise files.damaged(self.target, ValueError("it is of no run."))
-        self._content = self._decoder = None  # what it has is the run's now
-        return Earlier(course, trace)
-
-    def _decoded(self, decoder: Decoder, name: str) -> Any:
-        assert self._content is not None
-        try:
-            return decoder.value(self._content.values[name])
-        except (*UNREADABLE, ImportError) as error:
-            raise files.damaged(self.target, error) from None
+    def take_up(self, inner: Callable[[Change | None], Problem]) -> Earlier:
+        """What another process has left; ``inner`` makes the problem in its variables."""
+        if self.reading is None:
+            raise LookupError("there is nothing to take up.")
+        reading, self.reading = self.reading, None  # what it has is the run's from now on
+        reading.check(self._identity())
+        return reading.earlier(inner(reading.change(self._homes)).design)
 
     # ---- keeping ----
 
@@ -175,7 +181,7 @@ class Keeper:
         """Remember where the run is, and write it if that is due; the first time it is."""
         self._course = course_of(run, s)
         now = time.perf_counter()
-        if self.resumes and self._written is None:  # that is what the file has
+        if self._resumes and self._written is None:  # that is what the file has
             self._wait(now, s.passes)
         elif now >= self._next_time or s.passes >= self._next_passes:
             self._write(run, self._course)
@@ -200,7 +206,7 @@ class Keeper:
             "seconds": encoder.tree(time.perf_counter() - run.began, "seconds"),
             "readings": encoder.tree(run.readings, "readings"),
         }
-        files.write(self.target, files.Content(self.identity, values, encoder.arrays))
+        files.write(self.target, files.Content(self._identity(), values, encoder.arrays))
         self._wait(time.perf_counter(), s.passes)
 
     def _wait(self, now: float, passes: float) -> None:
