@@ -234,6 +234,7 @@ NO_RUN = {
     "a class of others": {"object": "pathlib:Path", "fields": {}, "number": 0},
     "a function": {"object": "dualgap.state:replace", "fields": {}, "number": 0},
     "imported elsewhere": {"object": "dualgap._files:Path", "fields": {}, "number": 0},
+    "not imported": {"object": "dualgap.__main__:app", "fields": {}, "number": 0},
     "no field": {"object": "dualgap.state:Incumbent", "fields": {"x": None}, "number": 0},
     "no array": {"array": "nothing"},
     "no node": {"again": 12345},

@@ -14,7 +14,6 @@ import dataclasses
 import sys
 from enum import Enum
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,8 @@ class Encoder:
     Parameters
     ----------
     homes : set of str
-        Modules outside of this package whose dataclasses may be written: those of an algorithm or
-        a preconditioner that is the user's own.
+        Packages beside this one whose dataclasses may be written: those of an algorithm or a
+        preconditioner that is the user's own.
 
     Attributes
     ----------
@@ -161,11 +160,11 @@ class Decoder:
         return made
 
     def _kind(self, written: str) -> Any:
-        """The class of this name: in this package, or where the caller's own algorithm is."""
+        """The class of this name, in this package or in that of the caller's own algorithm."""
         module, _, name = written.partition(":")
         if not is_home(module, self.homes):
             raise ValueError(f"{written} is no class that a run of this algorithm has.")
-        found: Any = import_module(module) if module not in sys.modules else sys.modules[module]
+        found: Any = sys.modules[module]  # nothing is imported because a file says so
         for part in name.split("."):
             found = getattr(found, part)
         if not isinstance(found, type) or found.__module__ != module or not _may_be_made(found):
@@ -175,7 +174,7 @@ class Decoder:
 
 def is_home(module: str, homes: set[str]) -> bool:
     """Whether values of classes of this module may be written and read."""
-    return module == PACKAGE or module.startswith(f"{PACKAGE}.") or module in homes
+    return module.partition(".")[0] in {PACKAGE, *homes}
 
 
 def _may_be_made(kind: type) -> bool:

@@ -183,8 +183,9 @@ class Beginning:
 
     @property
     def _homes(self) -> set[str]:
-        """Where the classes of its values may be, beside this package."""
-        return {type(part).__module__ for part in (self.chosen, self.conditioner)}
+        """The packages where the classes of its values may be."""
+        parts = [part for part in (self.chosen, self.conditioner) if part is not None]
+        return {type(part).__module__.partition(".")[0] for part in parts}
 
     def _in(self, change: Change | None) -> Problem:
         """The problem in these variables."""

@@ -111,7 +111,7 @@ class Reading:
             )
 
     def change(self, homes: set[str]) -> Change | None:
-        """The variables in which the run was; ``homes`` are the modules of its classes."""
+        """The variables in which the run was; ``homes`` are the packages of its classes."""
         self._decoder.homes = homes
         found: Change | None = self._value("change")
         return found
@@ -127,7 +127,7 @@ class Reading:
     def _value(self, name: str) -> Any:
         try:
             return self._decoder.value(self._content.values[name])
-        except (*UNREADABLE, ImportError) as error:
+        except UNREADABLE as error:
             raise files.damaged(self.target, error) from None
 
 
@@ -163,7 +163,7 @@ class Keeper:
         identity : callable
             It reads the data, and is called once, when it is needed.
         homes : set of str
-            The modules of the algorithm and of the preconditioner.
+            The packages of the algorithm and of the preconditioner.
         """
         self._identity, self._homes = cache(identity), homes
 
