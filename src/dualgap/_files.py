@@ -27,6 +27,34 @@ def replacing(target: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+@contextmanager
+def replacing_for_good(target: Path) -> Iterator[Path]:
+    """As `replacing`, and when it ends the new file is on the disk, should the machine stop.
+
+    The path beside the target has one name only, so that a process that is killed while it writes
+    leaves one file at most, which the next one replaces.
+    """
+    target = Path(os.path.realpath(target))
+    part = target.with_name(f".{target.name}.part")
+    try:
+        yield part
+        _write_through(part)
+        part.replace(target)
+        if os.name == "posix":  # elsewhere folders cannot be opened
+            _write_through(target.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write_through(path: Path) -> None:
+    """Wait until the disk has what was written to this file, or folder."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def check_writable(option: str, target: Path) -> None:
     """Raise unless a file of this name could be written: before the work, not after it."""
     folder = target.resolve().parent

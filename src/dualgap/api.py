@@ -19,6 +19,7 @@ from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
 from dualgap.designs import Design, as_design
 from dualgap.designs.observations import taken_apart
+from dualgap.driver.keeping import EVERY
 from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss
 from dualgap.preconditioners import Preconditioner
@@ -85,6 +86,9 @@ class Problem(values.Problem):
         n_threads: int | None = None,
         callback: Recorder | None = None,
         verbose: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: float | str = EVERY,
+        resume: bool = False,
     ) -> Result:
         """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
         return solve_problem(
@@ -105,6 +109,9 @@ class Problem(values.Problem):
             n_threads=n_threads,
             callback=callback,
             verbose=verbose,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
         )
 
     def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
@@ -177,6 +184,9 @@ def solve(
     n_threads: int | None = None,
     callback: Recorder | None = None,
     verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float | str = EVERY,
+    resume: bool = False,
 ) -> Result:
     """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
 
@@ -229,6 +239,16 @@ def solve(
         Called with a `Snapshot` at each check; returning True stops.
     verbose : bool
         Show a live line.
+    checkpoint : str or Path, optional
+        A file in which the run is kept while it goes on, so that another process can go on with it;
+        see docs/checkpoints.md. One that is there already is not replaced.
+    checkpoint_every : float or str
+        Seconds between two checkpoints, or a number with a unit: ``"10 min"``, ``"50 passes"``. The
+        first follows the set-up, and the last the end of the run, also of one that is interrupted.
+    resume : bool
+        Go on from the checkpoint, if the file exists: the run ends as it would have ended at once,
+        bit for bit. It must be of the same problem and options; ``max_passes`` and ``max_time`` are
+        limits on the whole of the run, and may be others.
 
     Returns
     -------
@@ -265,6 +285,9 @@ def solve(
         n_threads=n_threads,
         callback=callback,
         verbose=verbose,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
     )
     return replace(result, readings=problem.base.ledger.readings - before)
 

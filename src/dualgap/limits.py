@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from dualgap.problem import Problem
@@ -37,6 +37,15 @@ class OutOfTime(Exception):
     """The time limit is over, in the middle of a step."""
 
 
+class Meter(NamedTuple):
+    """What limits count over a whole run, in multiplications."""
+
+    one_pass: float
+    """What a pass costs in the variables in which the run began."""
+    beside: float
+    """What work beside the data has cost."""
+
+
 class Limits:
     """Of one call.
 
@@ -48,14 +57,24 @@ class Limits:
 
     def __init__(self, seconds: float = math.inf) -> None:
         self.deadline = now() + seconds
-        self._one_pass = self._passes = self._beside = math.inf
+        self._one_pass = self._passes = self._most_beside = math.inf
+        self._beside = 0.0
         self.cut = False
         """Whether a loop of this step has ended early."""
 
     def begin(self, problem: Problem, passes: float) -> None:
         """Of a run that may take so many."""
-        self._one_pass = one_pass(problem)
-        self._beside = (BESIDE * passes + ALWAYS) * (self._one_pass + CALL)
+        self.go_on(Meter(one_pass(problem), 0.0), passes)
+
+    def go_on(self, meter: Meter, passes: float) -> None:
+        """Of a run that may take so many in all, and has spent this already."""
+        self._one_pass, self._beside = meter
+        self._most_beside = (BESIDE * passes + ALWAYS) * (self._one_pass + CALL)
+
+    @property
+    def meter(self) -> Meter:
+        """What a run goes on with elsewhere."""
+        return Meter(self._one_pass, self._beside)
 
     def begin_step(self, passes: float) -> None:
         """Of a step, if so many are left."""
@@ -78,7 +97,7 @@ class Limits:
     @property
     def beside_is_spent(self) -> bool:
         """Whether work beside the data has cost what it may."""
-        return self._beside < 0.0
+        return self._beside > self._most_beside
 
     def ends(self, multiplications: float) -> bool:
         """Whether a loop is to end early, after so many with the data."""
@@ -89,7 +108,7 @@ class Limits:
 
     def ends_beside(self, multiplications: float) -> bool:
         """The same, after so many with a small matrix."""
-        self._beside -= multiplications
+        self._beside += multiplications
         if self.beside_is_spent or self.time_is_up:
             self.cut = True
         return self.cut
@@ -101,7 +120,7 @@ class _Unlimited(Limits):
     @property
     def beside_is_spent(self) -> bool:
         """Whether work beside the data has cost what it may."""
-        return self._beside < 0.0
+        return self._beside > self._most_beside
 
     def ends(self, multiplications: float) -> bool:
         """Never."""

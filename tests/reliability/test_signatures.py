@@ -15,6 +15,8 @@ from dualgap import api, paths
 
 STARTS = ("x0", "y0", "state", "earlier")
 """Arguments of one solve that a path chooses itself."""
+OF_ONE_RUN = ("checkpoint", "checkpoint_every", "resume")
+"""Arguments about the file of one run, where a path is many."""
 OF_A_PATH = ("lambdas", "l1_ratio", "eps")
 
 
@@ -39,7 +41,7 @@ def test_solve_takes_what_problem_and_its_solve_take():
 def test_path_takes_them_but_for_strengths_and_starts():
     ours, theirs = parameters(dualgap.path), of_problem_and_solve()
     assert {k: v for k, v in ours.items() if k not in OF_A_PATH} == {
-        k: v for k, v in theirs.items() if k not in ("l1", "l2", *STARTS)
+        k: v for k, v in theirs.items() if k not in ("l1", "l2", *STARTS, *OF_ONE_RUN)
     }
 
 
@@ -89,7 +91,7 @@ def test_path_hands_every_option_on(monkeypatch):
         return paths._walk.walk(problem, strengths)
 
     monkeypatch.setattr(paths, "walk", walk)
-    options = set(parameters(dualgap.Problem.solve)) - {"self", *STARTS}
+    options = set(parameters(dualgap.Problem.solve)) - {"self", *STARTS, *OF_ONE_RUN}
     given = {
         "algorithm": "ada-bpd", "adapt": "simple", "mu": 0.5, "schedule": "theorem",
         "precondition": "diagonal", "tol": 1e-5, "max_passes": 77, "max_time": 5.0,

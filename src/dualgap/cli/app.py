@@ -23,6 +23,7 @@ from dualgap.cli.common import (
     certificate_fields,
     command,
     say,
+    terminable,
     to_json,
 )
 from dualgap.cli.model import (
@@ -36,6 +37,7 @@ from dualgap.cli.model import (
 )
 from dualgap.datasets import Dataset, load
 from dualgap.driver.arguments import limit
+from dualgap.driver.keeping import check_keeping
 
 app = typer.Typer(
     name="dualgap",
@@ -79,6 +81,9 @@ def fit(
     algorithm: take.AlgorithmName = "auto",
     seed: take.Seed = 0,
     out: take.ModelOut = None,
+    checkpoint: take.Checkpoint = None,
+    checkpoint_every: take.CheckpointEvery = "60 s",
+    resume: take.ResumeRun = False,
     format: take.Format = None,
     target: take.Target = None,
     header: take.Header = None,
@@ -88,8 +93,9 @@ def fit(
     as_json: take.AsJson = False,
 ) -> None:
     """Fit a model, print its certificate, write it to a file."""
-    with command():
+    with command(), terminable():
         _check_out(out, as_json)
+        check_keeping(checkpoint, checkpoint_every, resume)
         chosen = make_loss(loss, loss_parameter)
         _check_numbers(l1, l2, tol, max_passes, max_time)
         lookup("algorithm", algorithm, dict.fromkeys(("auto", *ALGORITHMS)))
@@ -110,6 +116,9 @@ def fit(
             max_time=max_time,
             random_state=seed,
             verbose=sys.stderr.isatty() and not as_json,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
         )
         model = make_model(data, result, problem, tol, labels)
         _show_fit(data, model, result, out, as_json)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import typer
@@ -16,6 +19,11 @@ from dualgap.certificate import Certificate
 
 CONVERGED, BAD_INPUT, NOT_CONVERGED = 0, 2, 3
 INTERRUPTED, BROKEN_PIPE = 130, 141  # what shells say of a program that a signal ended
+
+IMPORTING = "<frozen importlib._bootstrap>"
+"""What is on the stack while a module is imported."""
+AGAIN = 0.05
+"""Seconds after which a signal that came during an import comes again."""
 
 
 @contextmanager
@@ -37,6 +45,39 @@ def command() -> Iterator[None]:
     except MemoryError:
         say("the data do not fit into memory")
         raise typer.Exit(BAD_INPUT) from None
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """For what is done here a request to terminate is what Ctrl-C is.
+
+    A fit then ends with the best point so far, after a last checkpoint, where it has one. A signal
+    that is ignored, as of a process in the background, is ignored still.
+    """
+    expected = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.getsignal(number) for number in expected}
+    ours = [number for number, handler in expected.items() if before[number] == handler]
+    if threading.current_thread() is not threading.main_thread():  # where signals do not arrive
+        ours = []
+    for number in ours:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Interrupt what is being done, but not an import: half of a module would be left behind."""
+    while frame is not None:
+        if frame.f_code.co_filename == IMPORTING:
+            again = threading.Timer(AGAIN, os.kill, (os.getpid(), number))
+            again.daemon = True
+            again.start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def say(message: str) -> None:

@@ -22,6 +22,7 @@ def convert(
         ),
     ],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to make.")],
+    *,
     format: Annotated[
         str | None,
         typer.Option(help="svmlight, csv, parquet or npz; by default from the file's ending."),

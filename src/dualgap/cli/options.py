@@ -69,6 +69,13 @@ Seed = Annotated[int, typer.Option(help="Seed of randomised algorithms.", min=0)
 ModelOut = Annotated[
     Path | None, typer.Option(help="Write the model to this file ('-': standard output).")
 ]
+Checkpoint = Annotated[
+    Path | None, typer.Option(help="Keep the run in this file, to go on from with --resume.")
+]
+CheckpointEvery = Annotated[str, typer.Option(help="How often: '30 s', '10 min', '50 passes'.")]
+ResumeRun = Annotated[
+    bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")
+]
 Features = Annotated[int | None, typer.Option(help="svmlight: number of columns.", min=1)]
 TextOut = Annotated[
     Path | None, typer.Option(help="Write to this file; standard output by default.")

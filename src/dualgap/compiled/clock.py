@@ -101,18 +101,20 @@ def clock() -> float:
     return time.perf_counter() - sum(span.seconds for span in _spans.ended)
 
 
-def as_setup(result: Result, began: float, ready: float) -> Result:
+def as_setup(result: Result, began: float, ready: float, earlier: float = 0.0) -> Result:
     """The result of a run with all compiling and loading in its set-up, whenever it happened.
 
     The set-up that is measured already went from ``began`` to ``ready``. Rows of the trace before
-    a later span move back by it, as if it had come first.
+    a later span move back by it, as if it had come first. Times in the trace count from ``earlier``
+    seconds before ``began``.
     """
     if not _spans.ended or _spans.ended[-1].end <= began:
         return result
     spans = [span for span in _spans.ended if span.end > began]
     late = [span for span in spans if span.end > ready]
     before, setup = result.trace.seconds, result.setup
-    seconds = before + sum(span.seconds * (began + before < span.end) for span in late)
+    first = began - earlier
+    seconds = before + sum(span.seconds * (first + before < span.end) for span in late)
     return replace(
         result,
         trace=result.trace.timed(seconds),

@@ -6,6 +6,8 @@ An interrupt, or the time limit, ends this as it ends a run: with a point, the o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,10 @@ from dualgap.algorithms import Algorithm, Newton, as_algorithm
 from dualgap.algorithms.contract import NO_ADVICE, Start, options_of, with_options
 from dualgap.algorithms.needs import is_served, refuse
 from dualgap.algorithms.streamed.forms import suited
+from dualgap.checkpoints import identity
 from dualgap.driver import arguments as given
+from dualgap.driver.keeping import Earlier, Keeper
+from dualgap.limits import Limits, within
 from dualgap.preconditioners import Change, Preconditioner, asked, automatic_preconditioner
 from dualgap.problem import Problem
 from dualgap.state import State, replace
@@ -46,6 +51,8 @@ class Beginning:
         Where to start, in the user's variables.
     state, earlier : State, optional
         As they were given.
+    keeper : Keeper, optional
+        Who keeps the run in a file, and may have one to go on with.
     """
 
     problem: Problem
@@ -58,12 +65,17 @@ class Beginning:
     y: Array | None
     state: State | None
     earlier: State | None
+    keeper: Keeper | None = None
 
     def __post_init__(self) -> None:
         """Count from here; a state of a set-up that was interrupted is nothing but a point."""
         self.chosen: Algorithm = FIRST
         self.conditioner: Preconditioner | None = None
         self.notes: list[str] = []
+        self.left: Earlier | None = None
+        """Where another process has left the run."""
+        self.resumes = self.keeper is not None and self.keeper.reading is not None
+        """Whether there is such a process."""
         self.inner, self._before = self.problem, self.problem.base.ledger.passes
         if isinstance(self.state, State) and not self.state.begun:
             self.x, self.state = self.state.x, None
@@ -71,8 +83,16 @@ class Beginning:
             self.x = self._inside(self.x)
 
     def run(self) -> None:
-        """Choose, and start."""
-        self._choose()
+        """Choose, and start; or take up what another process has left."""
+        keeper = self.keeper
+        # What another process has done is not to be lost to a clock.
+        with within(Limits()) if self.resumes else nullcontext():
+            self._choose()
+            if keeper is not None:
+                keeper.belongs_to(self._identity(), self._homes)
+                if self.resumes:
+                    self._take_up(keeper)
+                    return
         problem, chosen = self.problem, self.chosen
         if self.state is None:
             change = None if self.conditioner is None else self.conditioner.begin(problem)
@@ -144,6 +164,34 @@ class Beginning:
         if self.random_state is not None and "seed" in options_of(chosen):
             chosen = with_options(chosen, seed=given.seed(self.random_state))
         self.chosen, self.conditioner = chosen, conditioner
+
+    # ---- runs that are kept in files ----
+
+    def _take_up(self, keeper: Keeper) -> None:
+        """Go on from the file, if it is of this run."""
+        self.left = keeper.take_up(self._in)
+        self.state = self.left.course.state
+        self.chosen.prepare(self.inner, self.state)
+
+    def _identity(self) -> Callable[[], dict[str, Any]]:
+        """What tells this run from others, whatever its limits are; the data are read for it."""
+        start = (self.x, self.y) if self.state is None else (self.state.x, self.state.y)
+        options = {
+            "algorithm": self.chosen,
+            "precondition": self.conditioner,
+            "tol": self.tol,
+            "x0": start[0],
+            "y0": start[1],
+            "earlier": None if self.earlier is None else self.earlier.x,
+        }
+        said = {name: identity.described(value) for name, value in options.items()}
+        return lambda: {**said, **identity.of_problem(self.problem)}
+
+    @property
+    def _homes(self) -> set[str]:
+        """The packages where the classes of its values may be."""
+        parts = [part for part in (self.chosen, self.conditioner) if part is not None]
+        return {type(part).__module__.partition(".")[0] for part in parts}
 
     def _in(self, change: Change | None) -> Problem:
         """The problem in these variables."""

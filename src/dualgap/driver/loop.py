@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from dualgap._types import Array
 from dualgap.algorithms.contract import NOTHING_SHOWN, Algorithm, Shown
 from dualgap.certificate import Estimate, estimated_pair
 from dualgap.compiled.clock import clock
+from dualgap.driver.course import Attempts, put_back
+from dualgap.driver.keeping import Earlier, Keeper
 from dualgap.driver.progress import Progress, Silent
 from dualgap.driver.proving import Proof, Prover
 from dualgap.dual_points.feasible import needs_factorisation, repair_is_free
@@ -46,28 +47,6 @@ BESIDE = (
 )
 
 
-@dataclass
-class _Attempts:
-    """When to pay for a certificate that the iterations do not give for free."""
-
-    next_look: float
-    """Iteration of the next look for the trace's sake."""
-    factor: float = 1.0
-    """Last certified gap over the estimate it was triggered by."""
-    failures: int = 0
-    """Attempts that gave no certificate."""
-    next_t: int = 0
-    """First iteration at which the estimate may trigger the next attempt."""
-    next_confirmation: int = 0
-    """First iteration at which a gap within tol may be confirmed again."""
-    passes: float = 0.0
-    """What attempts and confirmations have cost."""
-    wait: int = 1
-    """How much longer than usual to wait before a run is asked again whether it is stuck."""
-    lowest: float = math.inf
-    """The least P when certificates had failed for a while."""
-
-
 class Run:
     """One call of solve, from the first iteration to the certificate.
 
@@ -84,6 +63,12 @@ class Run:
     limits : Limits
         What steps look at.
     callback : callable, optional
+    keeper : Keeper, optional
+        Who keeps the run in a file.
+    earlier : Earlier, optional
+        Where another process has left it.
+    readings : float
+        Of the ledger when the run began, less those of other processes.
     """
 
     def __init__(
@@ -98,11 +83,18 @@ class Run:
         began: float,
         limits: Limits,
         callback: Recorder | None,
+        keeper: Keeper | None = None,
+        earlier: Earlier | None = None,
+        readings: float = 0.0,
     ) -> None:
         self.user, self.problem = user, inner
         self.algorithm, self.conditioner = algorithm, conditioner
         self.tol, self.max_passes, self.began, self.limits = tol, max_passes, began, limits
-        self.callback = callback
+        self.callback, self.keeper, self.earlier = callback, keeper, earlier
+        self.readings_before = readings
+        self.first = 0.0
+        """The passes of the state that the run began at; those of its limit count from there."""
+        self.setup, self.notes = Setup(0.0, 0.0), list[str]()
         self.line: Progress = Silent()
         problem = inner
         self.asks_after_steps = conditioner is not None and conditioner.looks_at_steps
@@ -110,7 +102,7 @@ class Run:
         self.dear = needs_factorisation(problem)
         side = math.prod(problem.shape)
         self.first_look = max(16.0, side) if self.dear else 16.0
-        self.attempts = _Attempts(next_look=self.first_look)
+        self.attempts = Attempts(next_look=self.first_look)
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
         """The least gap, or its stand-in, and the iteration that found it."""
@@ -131,16 +123,16 @@ class Run:
         self, s: State, setup: Setup, notes: list[str], status: Status | None = None
     ) -> Result:
         """Iterate until judged; with a status, which the set-up ended with, not at all."""
-        last = s.passes + self.max_passes
-        self.setup = setup
-        s = replace(s, budget=last, incumbent=_better(s))
-        self.improved = self.fallen = (math.inf, s.t)
-        self.limits.begin(self.problem, self.max_passes)
+        s = self._begun(s, setup, notes)
+        last = self.first + self.max_passes
+        s = replace(s, budget=last)
         try:
-            if status is None:
+            if status is None and self.earlier is None:
                 status = self._record(s) or self._judge(s)
                 s = self._adopt(s)
             while status is None:
+                if self.keeper is not None:
+                    self.keeper.look(self, s)
                 if s.passes + self.algorithm.passes_per_step > last:
                     status = Status.PASS_LIMIT
                 elif self.limits.time_is_up:
@@ -160,12 +152,24 @@ class Run:
         except (KeyboardInterrupt, OutOfTime) as stop:
             status = status_of(stop)
         self.limits.lift()
+        notes = self.notes if self.keeper is None else [*self.notes, *self.keeper.end(self)]
         if not self.rows:
             self.callback = None
             self._record(s)
         if status is Status.PASS_LIMIT and self.limits.beside_is_spent:
             notes = [*notes, BESIDE]
         return self._result(s, status, notes)
+
+    def _begun(self, s: State, setup: Setup, notes: list[str]) -> State:
+        """The first state of a run, or of one that another process has begun."""
+        if self.earlier is not None:
+            s = put_back(self, *self.earlier)
+            self.setup = self.setup._replace(seconds=self.setup.seconds + setup.seconds)
+            return s
+        self.first, self.setup, self.notes = s.passes, setup, notes
+        self.improved = self.fallen = (math.inf, s.t)
+        self.limits.begin(self.problem, self.max_passes)
+        return replace(s, incumbent=_better(s))
 
     def _stepped(self, s: State) -> tuple[State, Status | None]:
         """The next state; from one that is not finite the algorithm steps back.
@@ -457,6 +461,11 @@ class Run:
 
     def _elapsed(self) -> float:
         return time.perf_counter() - self.began
+
+    @property
+    def readings(self) -> float:
+        """How often the run has read the data so far."""
+        return self.user.base.ledger.readings - self.readings_before
 
     # ---- the end ----
 

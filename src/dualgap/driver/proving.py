@@ -27,12 +27,14 @@ class Prover:
     ----------
     last : Proof or None
         What was proved last.
+    failures : int
+        How often a gap that was within tol in floats could not be proved to be.
     """
 
     def __init__(self, problem: Problem, tol: float) -> None:
         self.problem, self.tol = problem, tol
         self.last: Proof | None = None
-        self._failures = 0
+        self.failures = 0
 
     def is_reached(self, certificate: Certificate) -> bool:
         """Whether the gap is within tol: proved, or where nothing can be proved in floats."""
@@ -53,8 +55,8 @@ class Prover:
     def failed(self) -> Status | None:
         """The gap in floats is within tol, and the proved one is not: the run goes on, once."""
         assert self.last is not None
-        self._failures += 1
-        if self._failures == 1:
+        self.failures += 1
+        if self.failures == 1:
             return None
         return Status.ROUNDING if self.last[2].certified else Status.STATIONARY
 

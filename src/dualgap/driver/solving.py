@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from dualgap.compiled.clock import as_setup
 from dualgap.designs.threads import within_threads
 from dualgap.driver import arguments as given
 from dualgap.driver.beginning import Beginning
+from dualgap.driver.keeping import EVERY, Keeper, Spent, check_keeping
 from dualgap.driver.loop import Run, status_of
 from dualgap.driver.progress import Line
 from dualgap.driver.streamed import StreamedRun
@@ -46,15 +48,20 @@ def solve_problem(
     n_threads: int | None = None,
     callback: Recorder | None = None,
     verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float | str = EVERY,
+    resume: bool = False,
 ) -> Result:
     """Check the arguments, start, run, certify; the parameters are those of `dualgap.solve`."""
-    began, before = time.perf_counter(), problem.base.ledger.readings
+    called, before = time.perf_counter(), problem.base.ledger.readings
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
     wanted = as_preconditioner(precondition)
     given.check_random_state(random_state)
     n_threads = given.check_run_options(n_threads, callback, verbose)
+    check_keeping(checkpoint, checkpoint_every, resume)
+    keeper = None if checkpoint is None else Keeper(checkpoint, checkpoint_every, resume)
     given.check_earlier(problem, earlier)
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(
@@ -69,35 +76,59 @@ def solve_problem(
     options = {"adapt": adapt, "mu": mu, "schedule": schedule}
     options = {name: option for name, option in options.items() if option is not None}
     beginning = Beginning(
-        problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier
-    )
+        problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier,
+        keeper,
+    )  # fmt: skip
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-    with within_threads(n_threads), quiet, within(Limits(seconds)) as limits:
-        made = partial(_run, tol=tol, max_passes=max_passes, began=began, limits=limits)
+    with within_threads(n_threads), quiet:
+        return _carried_out(
+            beginning, called, before, seconds, verbose, callback, tol=tol, max_passes=max_passes
+        )
+
+
+def _carried_out(
+    beginning: Beginning,
+    called: float,
+    readings: float,
+    seconds: float,
+    verbose: bool,
+    callback: Recorder | None,
+    **limited: float,
+) -> Result:
+    """The result of a run that was called for at this time, with so many readings in the ledger."""
+    keeper, problem = beginning.keeper, beginning.problem
+    reading = None if keeper is None else keeper.reading
+    spent = Spent() if reading is None else reading.spent
+    began, readings = called - spent.seconds, readings - spent.readings
+    with within(Limits(seconds - spent.seconds)) as limits:
+        made = partial(_run, beginning, began=began, limits=limits, readings=readings, **limited)
         ended = None
         try:
             beginning.run()
-            run = made(beginning, callback=callback)
+            run = made(callback=callback)
         except (KeyboardInterrupt, OutOfTime) as stop:
+            if beginning.resumes:  # nothing was done here, and the file has the best point
+                raise
             ended = status_of(stop)
             limits.lift()
             beginning.give_up()
-            run = made(beginning, callback=None)
+            run = made(callback=None)
         if verbose:
             run.line = Line(beginning.chosen.name)
         ready = time.perf_counter()
-        setup = Setup(beginning.passes, ready - began)
+        setup = Setup(beginning.passes, ready - called)
         assert beginning.state is not None
         try:
             result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
         finally:
             run.line.close()
-    result = replace(result, readings=problem.base.ledger.readings - before)
-    return as_setup(result, began, ready)
+    result = replace(result, readings=problem.base.ledger.readings - readings)
+    return as_setup(result, called, ready, spent.seconds)
 
 
 def _run(beginning: Beginning, **arguments: Any) -> Run:
     kind = Run if beginning.problem.streamed is None else StreamedRun
     return kind(
-        beginning.problem, beginning.inner, beginning.chosen, beginning.conditioner, **arguments
-    )
+        beginning.problem, beginning.inner, beginning.chosen, beginning.conditioner,
+        keeper=beginning.keeper, earlier=beginning.left, **arguments,
+    )  # fmt: skip

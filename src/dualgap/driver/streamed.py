@@ -38,8 +38,8 @@ class StreamedProver(Prover):
     def failed(self) -> Status | None:
         """The gap in floats is within tol, and the proved one is not."""
         assert self.last is not None
-        self._failures += 1
-        if self._failures < MOST_FAILURES:
+        self.failures += 1
+        if self.failures < MOST_FAILURES:
             return None
         return Status.ROUNDING if self.last[2].certified else Status.STATIONARY
 

@@ -25,6 +25,7 @@ from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
+from dualgap.estimators._checkpoints import Kept
 from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
@@ -95,7 +96,7 @@ class Memory(NamedTuple):
     y: Array
 
 
-class Certified(CallbackSupportMixin, Saved):
+class Certified(CallbackSupportMixin, Kept, Saved):
     """Base of the estimators."""
 
     takes_designs = False
@@ -166,6 +167,7 @@ class Certified(CallbackSupportMixin, Saved):
 
     def _remember(self, X: Any, y: Any, weights: Array | None) -> None:
         """Before a fit: what tells these data from others, if a warm start must know."""
+        self._check_checkpoint(y)
         self.__dict__.pop("_data_key", None)
         if not self.warm_start:
             self.__dict__.pop("_memory", None)
@@ -209,6 +211,7 @@ class Certified(CallbackSupportMixin, Saved):
             callback=_all_of(watch, stop),
             verbose=bool(self.verbose),
             **options,
+            **self._checkpoint_options(),
         )
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt

@@ -27,6 +27,7 @@ class Saved(BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_checkpoint", None)  # which was for fits here
         if "status_" in state:  # by its name, for not every format knows enums
             state["status_"] = state["status_"].name
         if not self.keep_run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -75,6 +75,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         The joint objective and its bound after every search for the coefficients.
     {features}
     """
+
+    _several_runs: ClassVar[str] = "searches for the scale in many short runs"
 
     early_stopping = False  # part of the checks that all estimators share
     least_iterations = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer
@@ -92,6 +92,8 @@ class LogisticRegressionCV(LogisticRegression):
         Of the last fit, as in `LogisticRegression`.
     {features}
     """
+
+    _several_runs: ClassVar[str] = "fits many strengths on every fold"
 
     early_stopping = False
     warm_start = False

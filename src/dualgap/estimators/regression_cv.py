@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -68,6 +68,8 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         Of the last fit, as in `ElasticNet`.
     {features}
     """
+
+    _several_runs: ClassVar[str] = "fits many strengths on every fold"
 
     early_stopping = False
     warm_start = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -77,6 +77,8 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         Of the last fit, as in `Ridge`.
     {features}
     """
+
+    _several_runs: ClassVar[str] = "fits many strengths"
 
     early_stopping = False
     warm_start = False

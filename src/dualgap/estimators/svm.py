@@ -94,6 +94,10 @@ class LinearSVC(LinearClassifier, Certified):
     ) -> None:
         self._take(locals())
 
+    def _runs(self, y: Any) -> int:
+        """One for each class, unless there are two."""
+        return 1 if self.classes_.size == 2 else int(self.classes_.size)
+
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Fit the model.

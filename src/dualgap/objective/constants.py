@@ -44,6 +44,9 @@ LANCZOS_STEPS = 40
 FAILURE = 1e-10
 """The bound from a random start of Lanczos' method fails with at most this probability."""
 
+SMALL = ("R", "largest_column", "is_uneven", "trace", "_spectrum", "Lam", "Lam_estimate", "M")
+"""Constants that are a few numbers, some of which cost many products."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -81,6 +84,14 @@ class Constants:
     def __getstate__(self) -> dict[str, Any]:
         """Without copies of the data, which can be made again."""
         return {**self.__dict__, "gathered": None, "moved": None, "orthonormal": None}
+
+    def small(self) -> tuple[tuple[str, Any], ...]:
+        """What has been found so far that is a few numbers, for `recall`."""
+        return tuple((name, self.__dict__[name]) for name in SMALL if name in self.__dict__)
+
+    def recall(self, found: tuple[tuple[str, Any], ...]) -> None:
+        """Take what `small` has told of the same data, rather than find it again."""
+        self.__dict__.update((name, value) for name, value in found if name in SMALL)
 
     @property
     def knows_columns(self) -> bool:

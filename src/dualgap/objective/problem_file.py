@@ -7,9 +7,6 @@ file that came with a bug report takes no more memory than it is long.
 
 from __future__ import annotations
 
-import io
-import json
-import math
 import os
 import platform
 import zipfile
@@ -22,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from dualgap._archives import UNREADABLE, Members, Values, write_members
 from dualgap._files import check_writable, replacing
 from dualgap.designs import DenseDesign, SparseDesign
 from dualgap.losses import LOSSES, Loss
@@ -39,21 +37,6 @@ OPTIONAL = ("penalty_weights", "sample_weight", "offset")
 """Arrays that a problem may do without."""
 SPARSE = {cls.__name__: cls for cls in (sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix)}
 INDICES = (np.dtype(np.int32), np.dtype(np.int64))
-UNREADABLE = (
-    ValueError,  # JSON, text that is no UTF-8, and what `Problem` refuses
-    TypeError,
-    KeyError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-    NotImplementedError,
-    EOFError,
-    MemoryError,
-    zipfile.BadZipFile,
-)
-"""What damaged or foreign files lead to."""
-
-Values = np.ndarray[Any, Any]
 P = TypeVar("P", bound="Problem")
 
 
@@ -100,11 +83,8 @@ def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
         arguments["regularizer"] = {"name": type(given).__name__, "parts": names}
         for name in names:
             arrays[f"regularizer_{name}"] = np.asarray(getattr(given, name))
-    with replacing(target) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(ARGUMENTS, json.dumps(arguments, indent=1))
-        for name, values in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, values, allow_pickle=False)
+    with replacing(target) as part:
+        write_members(part, ARGUMENTS, arguments, arrays)
 
 
 def _parts(kind: type[Regularizer]) -> list[str]:
@@ -142,7 +122,7 @@ def load(make: Callable[..., P], path: str | os.PathLike[str]) -> P:
         raise DataError(f"path={source} is no file.")
     try:
         with zipfile.ZipFile(source) as archive:
-            members = _Members(archive, source.stat().st_size)
+            members = Members(archive, source.stat().st_size, "`Problem.dump`")
             return _read(make, members)
     except OSError as error:
         raise DataError(f"path={source} cannot be read: {error.strerror or error}.") from None
@@ -155,53 +135,8 @@ def load(make: Callable[..., P], path: str | os.PathLike[str]) -> P:
         ) from None
 
 
-class _Members:
-    """The members of an archive, none of which takes more memory than the archive is long."""
-
-    def __init__(self, archive: zipfile.ZipFile, length: int) -> None:
-        self.archive, self.length = archive, length
-        self.names = set(archive.namelist())
-
-    def read(self, name: str) -> bytearray:
-        """A member's bytes; zipfile compares their checksum."""
-        if name not in self.names:
-            raise KeyError(name)
-        info = self.archive.getinfo(name)
-        if info.flag_bits & 1:
-            raise ValueError(f"its member {name} is encrypted.")
-        if info.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"its member {name} is compressed; `Problem.dump` stores members.")
-        if info.file_size > self.length:
-            raise ValueError(f"its member {name} is said to be longer than the file.")
-        out = bytearray(info.file_size)
-        member: Any  # readinto is not among what typeshed knows of it
-        with self.archive.open(info) as member:
-            if member.readinto(out) != len(out) or member.read(1):
-                raise ValueError(f"its member {name} breaks off.")
-        return out
-
-    def array(self, name: str) -> Values:
-        """An array of real numbers, in memory of its own."""
-        content = self.read(f"{name}.npy")
-        stream = io.BytesIO(content)
-        version = np.lib.format.read_magic(stream)
-        if version != (1, 0):
-            raise ValueError(f"{name} is an npy array of version {version}, not (1, 0).")
-        shape, by_columns, dtype = np.lib.format.read_array_header_1_0(stream)
-        begin = stream.tell()
-        if dtype.kind not in "fiu":
-            raise ValueError(f"{name} has dtype {dtype}, which is no real number.")
-        if dtype.itemsize * math.prod(shape) != len(content) - begin:
-            raise ValueError(f"{name} holds another number of bytes than its shape {shape} takes.")
-        values = np.frombuffer(content, dtype, offset=begin)
-        values = values.astype(dtype.newbyteorder("="), copy=False)
-        return values.reshape(shape, order="F" if by_columns else "C")
-
-
-def _read(make: Callable[..., P], members: _Members) -> P:
-    content = json.loads(members.read(ARGUMENTS).decode(), parse_constant=_refuse_constant)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{ARGUMENTS} does not say that its format is {FORMAT!r}.")
+def _read(make: Callable[..., P], members: Members) -> P:
+    content = members.text(ARGUMENTS, FORMAT)
     if content.get("format_version") not in (VERSION, WITH_REGULARIZER):
         raise ValueError(
             f"its format_version is {content.get('format_version')!r}; this dualgap reads "
@@ -220,10 +155,6 @@ def _read(make: Callable[..., P], members: _Members) -> P:
     )
 
 
-def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a number.")
-
-
 def _read_loss(content: dict[str, Any]) -> Loss:
     options = dict(content)
     name = options.pop("name")
@@ -232,7 +163,7 @@ def _read_loss(content: dict[str, Any]) -> Loss:
     return LOSSES[name](**options)
 
 
-def _read_regularizer(content: dict[str, Any] | None, members: _Members) -> Regularizer | None:
+def _read_regularizer(content: dict[str, Any] | None, members: Members) -> Regularizer | None:
     if content is None:
         return None
     name = content["name"]
@@ -245,7 +176,7 @@ def _read_regularizer(content: dict[str, Any] | None, members: _Members) -> Regu
     return kind(**{part: members.array(f"regularizer_{part}") for part in content["parts"]})
 
 
-def _read_matrix(content: dict[str, Any], members: _Members) -> Any:
+def _read_matrix(content: dict[str, Any], members: Members) -> Any:
     kind = content["kind"]
     if kind == "dense":
         return members.array("A")

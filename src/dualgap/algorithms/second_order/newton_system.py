@@ -16,11 +16,11 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array
-from dualgap.algorithms.primal_dual.batch import EPS
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.preconditioned import Preconditioned
 from dualgap.limits import current
 from dualgap.linalg.conjugate_gradients import ConjugateGradients
+from dualgap.linalg.rounding import EPS
 from dualgap.linalg.smoothing import Smoothed
 from dualgap.problem import Problem
 from dualgap.state import State, replace

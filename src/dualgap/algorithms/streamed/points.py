@@ -8,7 +8,7 @@ import numpy as np
 
 from dualgap._arrays import dot
 from dualgap._types import Array, Places
-from dualgap.algorithms.second_order.curvature import first_x
+from dualgap.algorithms.points import first_x
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.gap import Dual, dual_at, gap_is_known

@@ -25,6 +25,9 @@ from dualgap.problem import Problem
 
 Kind = Literal["diagonal", "mean"]
 KINDS: tuple[Kind, ...] = ("diagonal", "mean")
+FLAT = 1e-15
+"""A direction p is flat where p'Hp is this share of the same sum for the diagonal of H, which is
+the rounding of that sum: a step along p would be noise."""
 
 
 class Curvature(NamedTuple):
@@ -118,7 +121,7 @@ def advanced(
         run = candidate.run.copy()
         assert run.p is not None
         Hp = product + l2 * run.p
-        flat = tuning.SYSTEMS.flat * dot(state.curvature.diagonal * run.p, run.p)
+        flat = FLAT * dot(state.curvature.diagonal * run.p, run.p)
         if not run.advance(Hp, flat):
             done = done or Candidate(candidate.kind, run, candidate.rho0)
             continue

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -24,9 +24,9 @@ from dualgap._types import Array, Places
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.curvature import first_share
-from dualgap.algorithms.second_order.gram_descent import descend, largest_gain, moved_alone
 from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.algorithms.streamed import points
+from dualgap.linalg.penalised import Penalty, descend
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
 from dualgap.state import State, replace
@@ -43,6 +43,8 @@ LIKELY = 0.7
 """Coordinates at 0 whose slope is above this share of l1 are likely to be wanted next."""
 EXACT = 1e-12
 """The model is minimised to this share of what its coordinates gain at first where it is P."""
+LEAST = 1e-6
+"""The share of its bound by which phi'' is raised is at least this."""
 CLOSE = 1e-5
 """The same where it is not."""
 
@@ -137,42 +139,31 @@ def _next_damping(problem: Problem, damping: float, t: float) -> float:
     """Less after a whole step, more after a shorter one; none for a quadratic."""
     if problem.loss.is_quadratic:
         return 0.0
-    least = tuning.DAMPING.least_floor
+    least = LEAST
     return min(max(damping * (0.25 if t == 1.0 else 4.0 if t > 0.0 else 16.0), least), 1.0)
 
 
-class Terms(NamedTuple):
-    """The penalty on some rows of x, in vectors."""
+def penalty_at(problem: Problem, at: Places) -> Penalty:
+    """That of the coordinates at these places; of all classes, where there are several."""
+    g = problem.bounded_net
 
-    l1: Array
-    l2: Array
-    ends: tuple[Array, Array] | None
-    """Between which x stays."""
+    def some(values: Array) -> Array:
+        whole = np.reshape(values, (problem.size, -1))[at]
+        return np.ascontiguousarray(np.broadcast_to(whole, (at.size, problem.outputs or 1)).ravel())
 
-    @classmethod
-    def of(cls, problem: Problem, at: Places) -> Terms:
-        """Of the coordinates at these places; of all classes, where there are several."""
-        g = problem.bounded_net
-
-        def some(values: Array) -> Array:
-            whole = np.reshape(values, (problem.size, -1))[at]
-            return np.ascontiguousarray(
-                np.broadcast_to(whole, (at.size, problem.outputs or 1)).ravel()
-            )
-
-        ends = (some(g.lower), some(g.upper)) if isinstance(g, Box) else None
-        return cls(some(g.l1), some(g.l2), ends)
+    ends = (some(g.lower), some(g.upper)) if isinstance(g, Box) else None
+    return Penalty(some(g.l1), some(g.l2), ends)
 
 
 def _minimised(problem: Problem, s: State) -> Array:
     """The step to the minimiser of the model over S."""
     own: StreamedSetState = s.own
     at, H = own.coordinates, own.gram
-    l1, l2, ends = Terms.of(problem, at)
+    penalty = penalty_at(problem, at)
     x, u = s.x[at].ravel(), s.u[at].ravel()
     share = EXACT if problem.loss.is_quadratic and at.size <= ALL_OF else CLOSE
-    goal = share * largest_gain(H.diagonal(), u, x, l1, l2, ends)
-    new, _ = descend(H, u, x, l1, l2, goal, ends=ends)
+    goal = share * penalty.largest_gain(H.diagonal(), u, x)
+    new, _ = descend(H, u, x, penalty, goal)
     d = np.zeros_like(s.x)
     d[at] = (new - x).reshape(d[at].shape)
     return d
@@ -193,15 +184,15 @@ def chosen(problem: Problem, s: State, d: Array | None = None) -> Places:
         return np.arange(problem.size)
     own: StreamedSetState = s.own
     K = problem.outputs or 1
-    l1, l2, ends = Terms.of(problem, np.arange(problem.size))
+    penalty = penalty_at(problem, np.arange(problem.size))
     norms = np.repeat(problem.column_norms, K)
     c = norms * norms * own.level
     now, u = s.x.ravel(), s.u.ravel()
     x = now if d is None else now + d.ravel()
-    alone = moved_alone(c, u, now, l1, l2, ends) - now
-    gain = (c + l2) * alone * alone
-    kept = ((x != 0.0) | (l1 == 0.0)).reshape(-1, K).any(axis=1)
-    likely = (np.abs(u) >= LIKELY * l1).reshape(-1, K).any(axis=1)
+    alone = penalty.moved_alone(c, u, now) - now
+    gain = (c + penalty.l2) * alone * alone
+    kept = ((x != 0.0) | (penalty.l1 == 0.0)).reshape(-1, K).any(axis=1)
+    likely = (np.abs(u) >= LIKELY * penalty.l1).reshape(-1, K).any(axis=1)
     gain = gain.reshape(-1, K).max(axis=1)
     order = np.argsort(np.where(kept, np.inf, np.where(likely, gain + 1e-300, -1.0)))[::-1]
     support, largest = int(kept.sum()), max(1, LARGEST // K)
