@@ -45,7 +45,7 @@ from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed
 from dualgap.designs.threads import Threads
 
-STREAMED = 1 << 26
+_STREAMED = 1 << 26
 """Maps of a file with numbers that are no floats are read block by block, and not copied, from so
 many bytes of float64 on."""
 _SAFE = 1e-180
@@ -148,7 +148,7 @@ def _checked_dense(values: Any) -> Design:
     A = check.numeric("A", values)
     _shape(A.shape)
     if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
-        if is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= STREAMED:
+        if is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= _STREAMED:
             return BlockDesign(A)
         A = A.astype(np.float64)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):

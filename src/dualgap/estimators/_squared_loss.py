@@ -90,6 +90,7 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
     ) -> Solved | None:
         """All targets of a ridge regression in one run, where nobody asks for more than that."""
         asks = self.warm_start or self.early_stopping or self.verbose or tasks.watched
+        asks = asks or self._checkpoint is not None
         few = self.max_iter is not None and self.max_iter < PASSES
         if asks or few or not _is_auto(self.solver) or any(l1 for l1, _ in strengths):
             return None
