@@ -17,6 +17,8 @@ u = G x - v.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from dualgap._types import Array
@@ -41,8 +43,16 @@ MARGIN = 0.3
 """Points are aimed at this share of the gap that is asked for; the rest is left for rounding."""
 
 
-class Centred:
-    """The numbers that need one reading of the data: mean(b), b less that, m, v and e."""
+class Centred(ABC):
+    """What finds points one after the other from numbers that need one reading of the data.
+
+    These are mean(b), b less that, m, v and e.
+    """
+
+    passes = 0.0
+    """Those over the data that the last point took, if it was found."""
+    gives_up = False
+    """Whether this and later points are left to others."""
 
     def __init__(self, problem: Problem) -> None:
         b = problem.b if problem.offset is None else problem.b - problem.offset
@@ -51,6 +61,10 @@ class Centred:
         self.v = problem.base.rmatvec(problem.q * self.b)
         self.e = problem.mean(self.b * self.b)
         self.m = problem.base.rmatvec(problem.q) if problem.fit_intercept else np.zeros(problem.d)
+
+    @abstractmethod
+    def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
+        """x at these strengths, the intercept last."""
 
     def gram(self, problem: Problem) -> Array:
         """G."""
@@ -94,16 +108,13 @@ class Sets(Centred):
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
-        self.x, self.u, self.square = np.zeros(problem.d), -self.v, self.e
+        self.x, self.u = np.zeros(problem.d), -self.v
         n, d = problem.base.shape
         self.has_all = d <= n
         self.at = np.arange(d if self.has_all else 0)
         self.inside = np.full(d, self.has_all)
         self.G = self.gram(problem) if self.has_all else np.empty((0, 0))
         self.columns: Columns | None = None
-        self.passes = 0.0
-        self.gives_up = False
-        """Whether there are too many columns that matter for Gram matrices to be short."""
 
     def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
         """x at these strengths, the intercept last."""
@@ -113,26 +124,26 @@ class Sets(Centred):
         return self.joined(problem, self.x)
 
     def _find(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
+        if self.has_all:
+            self._descend(problem, l1, l2, tol)
+            self.u = self.G @ self.x - self.v
+            return
         for _ in range(MOST_STEPS):
-            primal, gap = value_and_gap(self.square, self.x, self.u, l1, l2)
-            if is_close(problem, primal, gap, tol):
-                break
-            if self.has_all:
-                self._descend(problem, l1, l2, tol)
-                self.u = self.G @ self.x - self.v
-                self.square = max(0.0, self.e + float(self.x @ (self.u - self.v)))
-                break
             self._choose(problem, l1)
-            if self.at.size > max(LARGEST * problem.n, GRAMS.small_side):
-                self.gives_up = True
+            # With so many columns that matter sweeps over the columns themselves are shorter.
+            self.gives_up = self.at.size > max(LARGEST * problem.n, GRAMS.small_side)
+            if self.gives_up:
                 break
-            self._descend(problem, l1[self.at], l2[self.at], tol)
+            if self.at.size:
+                self._descend(problem, l1[self.at], l2[self.at], tol)
             r = problem.base.matvec(self.x) - self.b
             if problem.fit_intercept:
                 r -= problem.mean(r)
             self.u = problem.base.rmatvec(problem.q * r)
-            self.square = problem.mean(r * r)
             self.passes += 1.0
+            primal, gap = value_and_gap(problem.mean(r * r), self.x, self.u, l1, l2)
+            if is_close(problem, primal, gap, tol):
+                break
 
     def _choose(self, problem: Problem, l1: Array) -> None:
         """S and its Gram matrix, if columns are missing, or most of them matter no longer."""

@@ -17,7 +17,6 @@ to a solve of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 
@@ -114,17 +113,7 @@ def is_good(problem: Problem, certificate: Estimate, tol: float) -> bool:
     return certificate.certified and small
 
 
-class _Model(Protocol):
-    """What finds points one after the other; the passes that the last took, if it was found."""
-
-    passes: float
-    gives_up: bool
-
-    def solve(self, problem: Problem, l1: float, l2: float, tol: float) -> Array:
-        """x at these strengths, the intercept last."""
-
-
-def _model(problem: Problem, strengths: Strengths, most: float) -> _Model:
+def _model(problem: Problem, strengths: Strengths, most: float) -> Centred:
     if not on_gram_matrix(problem, strengths):
         return _Space(problem, most)
     if strengths[0][0] > 0:
@@ -134,8 +123,6 @@ def _model(problem: Problem, strengths: Strengths, most: float) -> _Model:
 
 class _Matrix(Centred):
     """M, in tridiagonal form."""
-
-    passes, gives_up = 0.0, False
 
     def __init__(self, problem: Problem, count: int) -> None:
         super().__init__(problem)
@@ -149,8 +136,6 @@ class _Matrix(Centred):
 
 class _Space(Centred):
     """One Krylov space for all strengths."""
-
-    passes, gives_up = 0.0, False
 
     def __init__(self, problem: Problem, most: float) -> None:
         super().__init__(problem)
