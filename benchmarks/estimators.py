@@ -1,6 +1,6 @@
 """Estimators: cost beyond `solve`, paths against cold fits, cross-validation against scikit-learn.
 
-usage: python -m benchmarks estimators [overhead] [paths] [cv]
+usage: python -m benchmarks estimators [overhead] [paths] [cv] [small]
 
 Processor time, the best of rounds taken in turn, reported as ratios. `benchmarks.defaults` compares
 single fits with scikit-learn.
@@ -117,6 +117,8 @@ def compare_paths(name: str, X: Any, y: np.ndarray) -> None:
 
 LASSO_SHAPES = ((200, 400), (500, 100), (100, 2000))
 """Rows and columns of the data on which cross-validated lassos are timed."""
+SMALL_SHAPES = ((150, 30), (2000, 100), (100, 500))
+"""Rows and columns of the data on which other fits are timed: small, medium and wide."""
 EQUAL_TOL = 1e-8
 """The tolerance at which scikit-learn's coordinate descent is as accurate as our default."""
 TARGETS = 32
@@ -140,26 +142,46 @@ def pairs() -> Iterator[tuple[str, Any, Any, np.ndarray, np.ndarray]]:
         yield f"LassoCV {n} x {d}", dualgap.LassoCV(), theirs.LassoCV(**exact), *data
         net = theirs.ElasticNetCV(l1_ratio=0.5, **exact)
         yield f"ElasticNetCV {n} x {d}", dualgap.ElasticNetCV(l1_ratio=0.5), net, *data
-    X, y = sparse_signal(150, 30)
+
+
+def small_pairs() -> Iterator[tuple[str, Any, Any, np.ndarray, np.ndarray]]:
+    """The same of fits that take a few milliseconds, where what comes beside the solve counts."""
+    exact: dict[str, Any] = {"tol": EQUAL_TOL, "max_iter": 10_000}
     alphas = np.geomspace(1e-2, 1e3, 20)
-    yield "RidgeCV 150 x 30, defaults", dualgap.RidgeCV(), theirs.RidgeCV(), X, y
-    yield "RidgeCV 150 x 30, 20 alphas", dualgap.RidgeCV(alphas), theirs.RidgeCV(alphas), X, y
-    folds = dualgap.RidgeCV(alphas, cv=5), theirs.RidgeCV(alphas, cv=5)
-    yield "RidgeCV 150 x 30, 5 folds", *folds, X, y
-    outlying = np.where(np.arange(len(y)) % 10 == 0, y + 30.0, y)
-    robust = dualgap.HuberRegressor(), theirs.HuberRegressor(tol=EQUAL_TOL, max_iter=10_000)
-    yield "HuberRegressor 150 x 30", *robust, X, outlying
-    for n, d in ((150, 30), (2000, 100)):
+    for n, d in SMALL_SHAPES:
         X, y = sparse_signal(n, d)
         both = y[:, None] + np.random.default_rng(1).normal(size=(n, TARGETS))
-        yield f"Ridge {n} x {d}, {TARGETS} targets", dualgap.Ridge(), theirs.Ridge(), X, both
+        of = f"{n} x {d}"
+        yield f"Ridge {of}", dualgap.Ridge(), theirs.Ridge(), X, y
+        yield f"Ridge {of}, {TARGETS} targets", dualgap.Ridge(), theirs.Ridge(), X, both
+        yield f"RidgeCV {of}", dualgap.RidgeCV(), theirs.RidgeCV(), X, y
+        yield f"RidgeCV {of}, 20 alphas", dualgap.RidgeCV(alphas), theirs.RidgeCV(alphas), X, y
+        folds = dualgap.RidgeCV(alphas, cv=5), theirs.RidgeCV(alphas, cv=5)
+        yield f"RidgeCV {of}, 5 folds", *folds, X, y
+        if n > d:
+            outlying = np.where(np.arange(n) % 10 == 0, y + 30.0, y)
+            robust = dualgap.HuberRegressor(), theirs.HuberRegressor(**exact)
+            yield f"HuberRegressor {of}", *robust, X, outlying
+        yield f"Lasso {of}", dualgap.Lasso(0.1), theirs.Lasso(0.1, **exact), X, y
+        logistic = dualgap.LogisticRegression(), theirs.LogisticRegression(tol=1e-6, max_iter=1000)
+        yield f"LogisticRegression {of}", *logistic, X, y > 0.0
 
 
 def cv() -> None:
+    """Cross-validated lassos."""
+    against(pairs())
+
+
+def small() -> None:
+    """Other small fits."""
+    against(small_pairs())
+
+
+def against(some: Iterator[tuple[str, Any, Any, np.ndarray, np.ndarray]]) -> None:
     """Our defaults against scikit-learn at equal accuracy."""
     print("ours / scikit-learn's time, and the largest relative difference of mean squared errors")
     warnings.simplefilter("ignore", ConvergenceWarning)
-    for label, ours, other, X, y in pairs():
+    for label, ours, other, X, y in some:
         models = {"ours": ours, "theirs": other}
         began = process_time()
         for model in models.values():
@@ -176,7 +198,7 @@ def cv() -> None:
 
 
 def main() -> None:
-    parts = {"overhead": overhead, "paths": paths, "cv": cv}
+    parts = {"overhead": overhead, "paths": paths, "cv": cv, "small": small}
     for name in sys.argv[1:] or parts:
         parts[name]()
 

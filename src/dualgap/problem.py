@@ -27,7 +27,8 @@ from dualgap.objective.constants import SMALL_GRAM, Constants
 from dualgap.objective.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
-from dualgap.spans.span import Span, span
+from dualgap.spans.contract import Span
+from dualgap.spans.span import span
 
 LARGEST_COEFFICIENT = 1e305
 

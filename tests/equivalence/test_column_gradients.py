@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap.algorithms.second_order import tuning
-from dualgap.algorithms.second_order.column_gradients import finish
+from dualgap.algorithms.second_order.set_models import ColumnModel
 from dualgap.designs import as_design
+from dualgap.linalg.penalised import Penalty
 from tests.tuned import tuned
 
 
@@ -35,7 +36,7 @@ def test_the_model_falls_and_zeros_stay(seed, sparse):
     columns, A, w, v, x, l1, l2 = model(seed, sparse=sparse)
     h = A.T**2 @ w
     left = v.copy()
-    t, products = finish(columns, w, left, x, h, l1, l2, 0.0)
+    t, products = ColumnModel(columns, w, left, x, Penalty(l1, l2), h).finish(0.0)
     np.testing.assert_allclose(left, v + w * (A @ (t - x)), atol=1e-13)
     assert value(A, w, v, x, l1, l2, t) < value(A, w, v, x, l1, l2, x)
     assert 0 < products <= tuning.SYSTEMS.most_products + 1
@@ -50,7 +51,8 @@ def test_the_minimiser_where_no_sign_changes(sparse):
     x = np.where(x != 0, np.sign(x), 0.0) * 10.0  # far from 0
     v = w * (A @ (x - 0.9 * x))  # so that the minimiser is near 0.9 x
     left = v.copy()
-    t, _ = finish(columns, w, left, x, A.T**2 @ w, 0.0 * l1 + 1e-9 * (l1 > 0), 0.0 * l2, 0.0)
+    weak = Penalty(0.0 * l1 + 1e-9 * (l1 > 0), 0.0 * l2)
+    t, _ = ColumnModel(columns, w, left, x, weak, A.T**2 @ w).finish(0.0)
     assert (np.sign(t) == np.sign(x))[x != 0].all()
     F = (x != 0) | (l1 == 0)
     slope = (A.T @ (v + w * (A @ (t - x))))[F]
@@ -61,7 +63,8 @@ def test_what_would_cross_ends_at_zero():
     """One coordinate: its minimiser lies beyond 0."""
     columns = as_design(np.ones((1, 1))).columns(np.arange(1))
     one = np.ones(1)
-    t, _ = finish(columns, one, 5.0 * one, 0.1 * one, one, 0.5 * one, 0.0 * one, 0.0)
+    penalty = Penalty(0.5 * one, 0.0 * one)
+    t, _ = ColumnModel(columns, one, 5.0 * one, 0.1 * one, penalty, one).finish(0.0)
     assert t == [0.0]
 
 

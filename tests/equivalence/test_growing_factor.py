@@ -5,11 +5,13 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
-from dualgap.algorithms.second_order.column_gradients import finish
+from dualgap.algorithms.second_order.set_models import ColumnModel
 from dualgap.designs import as_design
 from dualgap.designs.columns import DenseColumns, SparseColumns
-from dualgap.paths import _descent, _growing
-from dualgap.paths._growing import RIDGE, GrowingFactor
+from dualgap.linalg import growing_factor
+from dualgap.linalg.growing_factor import RIDGE, GrowingFactor
+from dualgap.linalg.penalised import Penalty
+from dualgap.paths import _models
 
 N, D = 60, 25
 
@@ -41,8 +43,8 @@ def expected(A, w, free, r):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_it_is_the_inverse_on_every_support(sparse, group, monkeypatch):
     """Coordinates come, leave, return; columns are gathered anew, in between."""
-    monkeypatch.setattr(_growing, "GROUP", group)
-    monkeypatch.setattr(_growing, "MOST_ABSENT", 1.0)
+    monkeypatch.setattr(growing_factor, "GROUP", group)
+    monkeypatch.setattr(growing_factor, "MOST_ABSENT", 1.0)
     A, w, rng = data()
     h = (A * A).T @ w
     factor = GrowingFactor(D, w)
@@ -108,7 +110,7 @@ def test_what_costs_too_much_stays_outside(monkeypatch):
     factor = GrowingFactor(D, w)
     few = np.arange(D) < 5
     factor.inverse(columns, h, few)
-    monkeypatch.setattr(_growing, "LARGEST_SIDE", 5)
+    monkeypatch.setattr(growing_factor, "LARGEST_SIDE", 5)
     inverse = factor.inverse(columns, h, np.ones(D, dtype=bool))
     assert factor.side == 5
     r = rng.standard_normal(D)
@@ -136,9 +138,10 @@ def test_conjugate_gradients_end_at_once(sparse):
     h, none = (A * A).T @ w, np.zeros(D)
     columns, factor = columns_of(A, sparse), GrowingFactor(D, w)
     goal = 1e-16
-    plain, many = finish(columns, w, v.copy(), x, h, none, none, goal)
-    shared, few = finish(
-        columns, w, v.copy(), x, h, none, none, goal, lambda free: factor.inverse(columns, h, free)
+    penalty = Penalty(none, none)
+    plain, many = ColumnModel(columns, w, v.copy(), x, penalty, h).finish(goal)
+    shared, few = ColumnModel(columns, w, v.copy(), x, penalty, h).finish(
+        goal, lambda free: factor.inverse(columns, h, free)
     )
     np.testing.assert_allclose(plain, 0.9 * x, atol=1e-5)
     np.testing.assert_allclose(shared, 0.9 * x, atol=1e-5)
@@ -167,22 +170,22 @@ def test_cross_gram(constant, dense, few_rows, monkeypatch):
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_a_path_with_one_factor_is_the_path(loss, monkeypatch):
     """Every point certified, the same objective as by solves, in fewer passes than without it."""
-    from dualgap.paths import _gram
+    from dualgap.paths import _squared
 
     rng = np.random.default_rng(5)
     A = rng.standard_normal((200, 80)) + 3.0 * rng.standard_normal((200, 1))
     b = A[:, :30] @ rng.standard_normal(30) + rng.standard_normal(200)
     b = b if loss == "squared" else np.where(b > np.median(b), 1.0, -1.0)
     options = {"loss": loss, "l1_ratio": 1.0, "fit_intercept": True, "lambdas": 20, "tol": 1e-8}
-    monkeypatch.setattr(_gram, "pays", lambda *_: False)
-    monkeypatch.setattr(_descent, "may_form", lambda *_: False)
+    monkeypatch.setattr(_squared, "pays", lambda *_: False)
+    monkeypatch.setattr(_models, "may_form", lambda *_: False)
     ours = dualgap.path(A, b, **options)
     theirs = dualgap.path(A, b, callback=lambda snapshot: None, **options)
     assert ours.converged and theirs.converged
     for one, other in zip(ours.certificates, theirs.certificates, strict=True):
         assert one.dual <= other.primal and other.dual <= one.primal
         assert one.relative_gap <= 1e-8
-    monkeypatch.setattr(_growing, "LARGEST_SIDE", 0)
+    monkeypatch.setattr(growing_factor, "LARGEST_SIDE", 0)
     without = dualgap.path(A, b, **options)
     assert without.converged
     assert ours.passes.sum() < 0.7 * without.passes.sum()

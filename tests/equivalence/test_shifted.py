@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dualgap.paths import _shifted
-from dualgap.paths._shifted import REDUCTION, Shifted
+from dualgap.linalg import shifted as module
+from dualgap.linalg.shifted import REDUCTION, Shifted
 
 
 def semidefinite(rng, side, rank):
@@ -21,7 +21,7 @@ def test_solutions_are_those_of_each_shift(side, rank, shape, count, monkeypatch
     r = rng.normal(size=(side, *shape))
     shifted = Shifted(M, count)
     if count >= REDUCTION and side > 1:  # and no factorisation stands in
-        monkeypatch.setattr(_shifted, "cholesky", None)
+        monkeypatch.setattr(module, "cholesky", None)
     for shift in (1e3, 1.0, 1e-3, 1e-6):
         w = shifted.solve(shift, r)
         assert w.shape == r.shape
@@ -38,13 +38,13 @@ def test_very_different_sizes_are_factorised_at_their_own_scale(shape, monkeypat
     M, exact = unit[:, None] * (B.T @ B) * unit, rng.normal(size=(12, *shape))
     exact = (exact.T / unit).T
     r = M @ exact + 1e-25 * exact
-    calls, cholesky = [], _shifted.cholesky
+    calls, cholesky = [], module.cholesky
 
     def counted(*arguments):
         calls.append(1)
         return cholesky(*arguments)
 
-    monkeypatch.setattr(_shifted, "cholesky", counted)
+    monkeypatch.setattr(module, "cholesky", counted)
     w = Shifted(M, 50).solve(1e-25, r)
     assert calls
     np.testing.assert_allclose(w, exact, rtol=1e-8)

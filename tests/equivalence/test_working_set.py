@@ -12,7 +12,8 @@ from sklearn.linear_model import ElasticNet, Lasso
 import dualgap
 from dualgap import Problem, Status
 from dualgap.algorithms import WorkingSet
-from dualgap.algorithms.second_order import known_gram, tuning
+from dualgap.algorithms.second_order import set_models, tuning, working_set
+from dualgap.linalg import penalised
 from dualgap.losses import LOSSES
 from tests.tuned import tuned
 
@@ -319,7 +320,6 @@ def stepwise(M, r, x, l1):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_one_factorisation_follows_all_changes_of_sign(seed):
-    from dualgap.algorithms.second_order.gram_descent import polish
 
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 25))
@@ -330,12 +330,12 @@ def test_one_factorisation_follows_all_changes_of_sign(seed):
     l2 = rng.uniform(0.0, 0.1, size)
     g = rng.normal(size=size)
     on = (x != 0) | (l1 == 0)
-    M = H + np.diag(l2 + tuning.DESCENT.ridge * np.diag(H))
+    M = H + np.diag(l2 + penalised.RIDGE * np.diag(H))
     r = -(g + l1 * np.sign(x) + l2 * x)
     expected = x.copy()
     if on.any():
         expected[on] = stepwise(M[np.ix_(on, on)], r[on], x[on], l1[on])
-    moved = polish(H, g, x, l1, l2)
+    moved = penalised.polish(H, g, x, penalised.Penalty(l1, l2))
     assert moved == on.any()
     np.testing.assert_allclose(x, expected, atol=1e-8)
     assert np.array_equal(x == 0, expected == 0)
@@ -395,7 +395,7 @@ def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, mon
     A, b = data("squared")
     problem = Problem(sp.csr_array(A), b, fit_intercept=True, **PENALTIES[penalty])
     sizes, steps = [], []
-    descend, step = known_gram.descend, WorkingSet.step
+    descend, step = set_models.descend, WorkingSet.step
 
     def watched(H, *rest):
         sizes.append(len(H))
@@ -405,7 +405,7 @@ def test_sets_follow_each_other_with_no_product_between(penalty, small_sets, mon
         steps.append(len(sizes))
         return step(self, problem, s)
 
-    monkeypatch.setattr(known_gram, "descend", watched)
+    monkeypatch.setattr(set_models, "descend", watched)
     monkeypatch.setattr(WorkingSet, "step", counted)
     result = solved(problem, tol=1e-9)
     assert len(sizes) > 2 * len(steps)
@@ -429,11 +429,11 @@ def test_the_whole_goes_on_bitwise_and_to_other_strengths(small_sets, monkeypatc
 
 def test_dense_and_large_data_have_no_whole():
     A, b = data("squared", n=30, d=200)
-    assert not known_gram.is_cheap(Problem(A, b, l1=0.1))
-    assert not known_gram.is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
-    assert known_gram.is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
+    assert not working_set.is_cheap(Problem(A, b, l1=0.1))
+    assert not working_set.is_cheap(Problem(sp.csr_array(A), np.sign(b), loss="logistic"))
+    assert working_set.is_cheap(Problem(sp.csr_array(A), b, l1=0.1))
     wide = sp.csr_array(np.ones((2, tuning.GRAMS.largest_side + 1)))
-    assert not known_gram.is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
+    assert not working_set.is_cheap(Problem(wide, [0.0, 1.0], l1=0.1))
 
 
 @pytest.mark.parametrize("storage", ["C", "csr"])

@@ -129,18 +129,18 @@ LAMBDAS = np.geomspace(1.0, 1e-3, 12)
 WIDE = np.random.default_rng(5).normal(size=(30, 80))
 WIDE_Y = WIDE[:, 0] - 2.0 * WIDE[:, 1] + 0.1 * np.random.default_rng(6).normal(size=30)
 WAYS = [
-    ("_gram", X, Y, "squared", 0.0),
-    ("_gram", X, Y, "squared", 0.5),
-    ("_gram", X, Y, "squared", 1.0),
-    ("_gram", WIDE, WIDE_Y, "squared", 0.0),
-    ("_newton", X, SIGNS, "logistic", 0.0),
-    ("_newton", X, SIGNS, "logistic", 0.5),
-    ("_newton", X, SIGNS, "logistic", 1.0),
-    ("_newton", X, SIGNS, "strong_logistic", 0.0),
-    ("_newton", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
-    ("_newton", WIDE, np.sign(WIDE_Y), "logistic", 1.0),
-    ("_krylov", X, Y, "squared", 0.0),
-    ("_krylov", WIDE, WIDE_Y, "squared", 0.0),
+    ("_squared", X, Y, "squared", 0.0),
+    ("_squared", X, Y, "squared", 0.5),
+    ("_squared", X, Y, "squared", 1.0),
+    ("_squared", WIDE, WIDE_Y, "squared", 0.0),
+    ("_chords", X, SIGNS, "logistic", 0.0),
+    ("_chords", X, SIGNS, "logistic", 0.5),
+    ("_chords", X, SIGNS, "logistic", 1.0),
+    ("_chords", X, SIGNS, "strong_logistic", 0.0),
+    ("_chords", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
+    ("_chords", WIDE, np.sign(WIDE_Y), "logistic", 1.0),
+    ("space", X, Y, "squared", 0.0),
+    ("space", WIDE, WIDE_Y, "squared", 0.0),
     ("subspace", X, SIGNS, "logistic", 0.0),
     ("subspace", WIDE, np.sign(WIDE_Y), "logistic", 0.0),
     ("columns", X, Y, "squared", 0.5),
@@ -151,14 +151,15 @@ WAYS = [
 
 def way(name, monkeypatch):
     """The module, and no other way that would be shorter."""
-    from dualgap.paths import _descent, _gram, _krylov, _newton
+    from dualgap.linalg import krylov_factor
+    from dualgap.paths import _chords, _models, _squared
 
-    if name in ("_krylov", "columns"):
-        monkeypatch.setattr(_gram, "pays", lambda *_: False)
-        monkeypatch.setattr(_descent, "may_form", lambda *_: False)
+    if name in ("space", "columns"):
+        monkeypatch.setattr(_squared, "on_gram_matrix", lambda *_: False)
+        monkeypatch.setattr(_models, "may_form", lambda *_: False)
     if name == "subspace":
-        monkeypatch.setattr(_newton, "may_factorise", lambda _: False)
-    return {"_gram": _gram, "_krylov": _krylov}.get(name, _newton)
+        monkeypatch.setattr(krylov_factor, "FACTORISED", 0.0)
+    return _squared if name in ("_squared", "space") else _chords
 
 
 @pytest.mark.parametrize("layout", ["dense", "csr", "float32"])
@@ -166,7 +167,8 @@ def way(name, monkeypatch):
 @pytest.mark.parametrize(("name", "A", "b", "loss", "ratio"), WAYS)
 def test_short_ways_lead_where_solves_lead(monkeypatch, name, A, b, loss, ratio, intercept, layout):
     """The same points, weights, penalty weights and offsets included, without a solve."""
-    from dualgap.paths import _newton
+    from dualgap.driver.light import MOST_FAILURES
+    from dualgap.paths import _chords
 
     module = way(name, monkeypatch)
     rng = np.random.default_rng(3)
@@ -198,7 +200,7 @@ def test_short_ways_lead_where_solves_lead(monkeypatch, name, A, b, loss, ratio,
     pairs = [(v * ratio, v * (1 - ratio)) for v in LAMBDAS]
     assert module.pays(problem, pairs)
     dualgap.path(data, b, **options)
-    assert len(solves) <= (1 + _newton.FAILURES if module is _newton else 0)
+    assert len(solves) <= (1 + MOST_FAILURES if module is _chords else 0)
 
 
 def test_what_the_gram_matrix_cannot_tell_is_left_to_solves():
@@ -218,22 +220,26 @@ def test_what_the_gram_matrix_cannot_tell_is_left_to_solves():
         assert path.statuses[k].converged == (certificate.relative_gap <= 1e-8)
 
 
-def test_a_tracker_gives_up_where_steps_do_not_come_near():
+def found(problem, x, run=None):
+    """The light run's answer from this point."""
+    return (run or _walk.light_run(1e-9, np.inf)).find(problem, x, problem.predict(x))
+
+
+def test_a_light_run_gives_up_where_steps_do_not_come_near():
     """From far away, where phi'' says nothing; and never again after that has happened twice."""
-    from dualgap.paths._newton import FAILURES, Tracker
+    from dualgap.driver.light import MOST_FAILURES
 
     problem = Problem(X, SIGNS, loss="logistic", l2=1e-3)
-    tracker = Tracker(1e-9)
+    run = _walk.light_run(1e-9, np.inf)
     far = np.full(X.shape[1], 1e3)
-    for _ in range(FAILURES):
-        assert tracker.find(problem, far, problem.predict(far)) is None
+    for _ in range(MOST_FAILURES):
+        assert found(problem, far, run) is None
     near = problem.solve(tol=1e-12).x
-    assert tracker.find(problem, near, problem.predict(near)) is None
-    found = Tracker(1e-9).find(problem, near, problem.predict(near))
-    assert found is not None
-    assert found.certificate.relative_gap <= 1e-9
-    nowhere = np.full(X.shape[1], np.nan)
-    assert Tracker(1e-9).find(problem, nowhere, problem.predict(nowhere)) is None
+    assert found(problem, near, run) is None
+    again = found(problem, near)
+    assert again is not None
+    assert again.certificate.relative_gap <= 1e-9
+    assert found(problem, np.full(X.shape[1], np.nan)) is None
 
 
 def test_nothing_left_to_gain_is_no_reason_to_divide_by_it():
@@ -245,26 +251,27 @@ def test_nothing_left_to_gain_is_no_reason_to_divide_by_it():
 
 
 def test_max_passes_limits_attempts_and_counts_them(monkeypatch):
-    """Points that a tracker gave up cost what was spent on them, too."""
-    from dualgap.paths import _descent, _gram, _newton
+    """Points that a light run gave up cost what was spent on them, too."""
+    from dualgap.driver.light import MOST_STEPS, LightRun
+    from dualgap.paths import _models, _squared
 
-    monkeypatch.setattr(_gram, "pays", lambda *_: False)
-    monkeypatch.setattr(_descent, "may_form", lambda *_: False)
+    monkeypatch.setattr(_squared, "pays", lambda *_: False)
+    monkeypatch.setattr(_models, "may_form", lambda *_: False)
     rng = np.random.default_rng(35)
     A = sp.csr_array(rng.standard_normal((8, 300)) + 3 * rng.standard_normal((8, 1)))
     b = A[:, [0]].toarray().ravel() + 0.5 * rng.standard_normal(8)
     options = {"lambdas": 5, "eps": 0.01, "tol": 1e-4}
     spent = []
-    find = _newton.Tracker.find
+    find = LightRun.find
 
     def watched(self, *given):
         found = find(self, *given)
         spent.append((found is None, self.spent))
         return found
 
-    monkeypatch.setattr(_newton.Tracker, "find", watched)
-    path = dualgap.path(A, b, max_passes=_newton.MOST, **options)
-    assert any(failed and passes > _newton.MOST for failed, passes in spent)
+    monkeypatch.setattr(LightRun, "find", watched)
+    path = dualgap.path(A, b, max_passes=MOST_STEPS, **options)
+    assert any(failed and passes > MOST_STEPS for failed, passes in spent)
     for passes, (_, attempt) in zip(path.passes[1:], spent, strict=False):
         assert passes >= attempt
 
@@ -272,30 +279,33 @@ def test_max_passes_limits_attempts_and_counts_them(monkeypatch):
 @pytest.mark.parametrize("ratio", [0.0, 1.0])
 def test_steps_that_raise_the_objective_are_shortened(ratio, monkeypatch):
     """From a point at which phi'' of the rows that matter is small, Newton's steps go too far."""
-    from dualgap.paths import _newton
+    from dualgap.paths import _chords
 
     problem = Problem(X, SIGNS, loss="logistic", l1=1e-3 * ratio, l2=1e-3 * (1 - ratio))
     start = 6.0 * problem.solve(tol=1e-12).x
-    z = problem.predict(start)
-    primal = []
-    evaluated = _newton._evaluated
+    primal = [problem.primal(start, problem.predict(start))]
+    search = _chords.first_that_falls
 
-    def watched(*given):
-        primal.append(evaluated(*given).primal)
-        return evaluated(*given)
+    def watched(look, *given):
+        def seen(share):
+            trial = look(share)
+            primal.append(trial.value)
+            return trial
 
-    monkeypatch.setattr(_newton, "_evaluated", watched)
-    found = _newton.Tracker(1e-9).find(problem, start, z)
-    assert found is not None and found.certificate.relative_gap <= 1e-9
+        return search(seen, *given)
+
+    monkeypatch.setattr(_chords, "first_that_falls", watched)
+    end = found(problem, start)
+    assert end is not None and end.certificate.relative_gap <= 1e-9
     assert (np.diff(primal) > 0).any()  # a step that was too long
-    monkeypatch.setattr(_newton, "_shortened", lambda problem, start, end: end)
-    assert _newton.Tracker(1e-9).find(problem, start, z) is None
+    monkeypatch.setattr(_chords, "first_that_falls", lambda look, *_: (1.0, look(1.0)))
+    assert found(problem, start) is None
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_other_paths_are_walked_by_solves(loss):
     """A free column, no strength at all, or few points: for these there is no short way."""
-    from dualgap.paths import _gram, _krylov, _newton
+    from dualgap.paths import _chords, _squared
 
     b = Y if loss == "squared" else SIGNS
     many = [(0.0, v) for v in LAMBDAS]
@@ -306,32 +316,38 @@ def test_other_paths_are_walked_by_solves(loss):
         (Problem(X, b, loss=loss), [*many, (0.0, 0.0)]),
         (Problem(X, b, loss=loss), many[:2]),
     ):
-        assert not _gram.pays(problem, strengths)
-        assert not _krylov.pays(problem, strengths)
-        assert not _newton.pays(problem, strengths)
+        assert not _squared.pays(problem, strengths)
+        assert not _chords.pays(problem, strengths)
 
 
-def test_a_hessian_that_would_cost_too_much_leaves_nothing_behind(monkeypatch):
+def test_a_hessian_that_would_cost_too_much_is_not_formed(monkeypatch):
     """The set of coordinates changes, its H is not formed: no step may mix the two."""
-    from dualgap.paths import _descent
+    from dualgap.algorithms.contract import Advice
+    from dualgap.paths import _chords, _models
+    from dualgap.state import replace
 
     problem = Problem(WIDE, np.sign(WIDE_Y), loss="logistic", l1=0.1)
-    hess = np.full(problem.n, 0.25)
     few, many = np.zeros(problem.d), np.full(problem.d, 0.1)
     few[:3] = 0.1
-    model = _descent.Descent()
-    assert model.renew(problem, few, few, hess)
-    assert model.serves(problem, few, few)
-    monkeypatch.setattr(_descent, "DEAR", -1.0)
-    assert not model.renew(problem, many, many, hess)
-    assert not model.serves(problem, many, many)
-    assert not model.serves(problem, few, few)
+
+    def at(x):
+        advice = Advice(predictions=problem.predict(x))
+        return replace(_chords.Chords().start(problem, x, None, advice).state, u=x)
+
+    state, hess = at(few), np.full(problem.n, 0.25)
+    model = _models.model_for(problem, state, hess, None)
+    assert model is not None and model.serves(problem, state)
+    assert not model.serves(problem, at(many))
+    monkeypatch.setattr(_models, "DEAR", -1.0)
+    assert _models.model_for(problem, at(many), hess, model) is None
+    left = _chords.Chords().step(problem, at(many))
+    assert left.primal == np.inf  # which ends a light run
 
 
-def lanczos(most=None):
+def lanczos(most=300):
     """On weighted and centred data, with M as a matrix beside it."""
     from dualgap.designs import as_design
-    from dualgap.paths._krylov import krylov_space
+    from dualgap.linalg.krylov_factor import krylov_space
 
     rng = np.random.default_rng(2)
     n, d = WIDE.shape
@@ -382,11 +398,12 @@ def test_the_inverse_on_the_space_and_outside():
 
 
 def test_a_path_that_outgrows_its_space_goes_on_by_solves(monkeypatch):
-    from dualgap.paths import _gram, _krylov
+    from dualgap.linalg import krylov_factor
+    from dualgap.paths import _squared
 
-    monkeypatch.setattr(_gram, "pays", lambda *_: False)
-    monkeypatch.setattr(_krylov, "ALWAYS", 3)
-    monkeypatch.setattr(_krylov, "LARGEST", 0.0)
+    monkeypatch.setattr(_squared, "on_gram_matrix", lambda *_: False)
+    monkeypatch.setattr(krylov_factor, "ALWAYS", 3)
+    monkeypatch.setattr(krylov_factor, "LARGEST", 0.0)
     solves = []
     solve = _walk.solve_problem
     monkeypatch.setattr(_walk, "solve_problem", lambda p, **o: solves.append(p) or solve(p, **o))
@@ -402,10 +419,10 @@ def test_a_path_that_outgrows_its_space_goes_on_by_solves(monkeypatch):
 
 def test_nothing_to_fit():
     """b is constant: v = 0, and there is no space at all."""
-    from dualgap.paths import _gram
+    from dualgap.paths import _squared
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_gram, "pays", lambda *_: False)
+        patch.setattr(_squared, "on_gram_matrix", lambda *_: False)
         path = dualgap.path(X, np.full(len(X), 3.0), lambdas=LAMBDAS, l1_ratio=0.0,
                             fit_intercept=True)  # fmt: skip
     assert path.converged and not path.x.any()
@@ -414,9 +431,10 @@ def test_nothing_to_fit():
 
 def test_no_point_takes_more_passes_than_it_may(monkeypatch):
     """Badly conditioned, so that the space would have to grow further: solves end at the limit."""
-    from dualgap.paths import _gram
 
-    monkeypatch.setattr(_gram, "pays", lambda *_: False)
+    from dualgap.paths import _squared
+
+    monkeypatch.setattr(_squared, "on_gram_matrix", lambda *_: False)
     rng = np.random.default_rng(1)
     A = rng.normal(size=(90, 70)) * np.logspace(0, -3, 70)
     b = A @ rng.normal(size=70) + 0.01 * rng.normal(size=90)

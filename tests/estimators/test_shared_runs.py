@@ -5,6 +5,8 @@ The three shapes are those on which cross-validated lassos are timed, in small.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,7 +16,8 @@ from numpy.testing import assert_allclose
 import dualgap
 from dualgap.api import Problem
 from dualgap.certificate import estimate_at
-from dualgap.paths import _estimates, _gram, _sets, _walk
+from dualgap.certificate import estimates as together
+from dualgap.paths import _sets, _squared, _walk
 
 SHAPES = [(40, 80), (90, 20), (25, 300)]
 
@@ -100,7 +103,7 @@ def test_gaps_of_many_points_are_those_of_each(shape, intercept, offset):
         at = problem.with_strengths(*strengths[k])
         result = at.solve(tol=1e-9)
         points[k] = at.joined(result.x, result.intercept)
-    judged, dual = _estimates.estimates(problem, strengths, points)
+    judged, dual = together.estimates(problem, strengths, points)
     for pair, x, estimate, y in zip(strengths, points, judged, dual, strict=True):
         at = problem.with_strengths(*pair)
         alone = estimate_at(at, x)[0]
@@ -117,7 +120,7 @@ def test_a_point_that_is_not_finite_has_no_gap():
     problem = Problem(X, y)
     points = np.zeros((2, problem.size))
     points[1, 3] = np.nan
-    judged, _ = _estimates.estimates(problem, [(0.1, 0.0), (0.1, 0.0)], points)
+    judged, _ = together.estimates(problem, [(0.1, 0.0), (0.1, 0.0)], points)
     assert judged[0].certified
     assert not judged[1].certified and judged[1].gap == np.inf
 
@@ -126,7 +129,7 @@ def test_points_in_several_lots_are_the_same(monkeypatch):
     X, y, _ = data(40, 80)
     options = {"lambdas": 15, "fit_intercept": True}
     at_once = dualgap.path(X, y, **options)
-    monkeypatch.setattr(_estimates, "ENTRIES", 500)
+    monkeypatch.setattr(together, "ENTRIES", 500)
     in_lots = dualgap.path(X, y, **options)
     assert_allclose(in_lots.x, at_once.x, rtol=1e-12)
     assert_allclose(in_lots.relative_gaps, at_once.relative_gaps, atol=1e-12)
@@ -138,7 +141,7 @@ def test_what_has_too_many_columns_for_sets_goes_on_otherwise(ratio, monkeypatch
     options = {"lambdas": 12, "l1_ratio": ratio, "fit_intercept": True, "tol": 1e-9}
     before = dualgap.path(X, y, **options)
     monkeypatch.setattr(_sets, "LARGEST", 0.4)
-    monkeypatch.setattr(_sets, "ALWAYS", 0)
+    monkeypatch.setattr(_sets, "GRAMS", replace(_sets.GRAMS, small_side=0))
     after = dualgap.path(X, y, **options)
     assert len(after) == 12 and after.converged
     assert_allclose(after.x, before.x, atol=1e-3)
@@ -162,5 +165,5 @@ def test_sets_that_have_grown_too_large_are_chosen_anew():
 def test_which_paths_are_walked_on_gram_matrices():
     lasso = [(v, 0.0) for v in np.geomspace(1.0, 0.1, 10)]
     small, large = data(40, 80), np.random.default_rng(0).normal(size=(1500, 2000))
-    assert _gram.pays(Problem(*small[:2]), lasso)
-    assert not _gram.pays(Problem(large, large[:, 0]), lasso)
+    assert _squared.pays(Problem(*small[:2]), lasso)
+    assert not _squared.pays(Problem(large, large[:, 0]), lasso)

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import scale
 
 import dualgap
-from dualgap.algorithms.second_order.prox_newton import best_shifts
+from dualgap.regularizers.shifts import best_shifts
 
 from .data import case
 

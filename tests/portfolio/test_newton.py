@@ -126,22 +126,11 @@ def test_a_step_in_row_space_is_the_same_step(storage, free):
     np.testing.assert_allclose(image, A @ step, rtol=1e-9, atol=1e-12)
 
 
-def test_rows_that_hardly_count_are_left_out_of_a_factor():
-    """It says so, and is near the whole one."""
-    w = np.where(np.arange(len(TALL)) % 4, 1e-6, 1.0)
-    design = as_design(TALL)
-    whole = hessian_factor.HessianFactor(design, w, np.ones(7))
-    part = hessian_factor.HessianFactor(design, w, np.ones(7), norms=design.row_norms_sq())
-    assert whole.is_exact and not part.is_exact
-    r = np.linspace(-1, 1, 7)
-    np.testing.assert_allclose(part.solve(r), whole.solve(r), rtol=1e-4)
-
-
 @pytest.fixture
 def narrow(monkeypatch):
     """Float32 copies of small data too, from the first product on."""
     monkeypatch.setattr("dualgap.designs.narrow.LEAST_ENTRIES", 0)
-    tuned(monkeypatch, "FACTORS", narrow_after=0, at_once=0.0)
+    tuned(monkeypatch, "SYSTEMS", at_once=0.0)
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "huber"])
@@ -309,7 +298,7 @@ def residuals(problem, monkeypatch):
 
     def look(self):
         smooth(self)
-        mix = np.nan if self.smoothed is None else self.smoothed.left
+        mix = np.nan if self.now.smoothed is None else self.now.smoothed.left
         seen.append([0.5 * float((self.inverse * r * r).sum()) for r in (self.run.r, mix)])
 
     with monkeypatch.context() as patch:

@@ -13,12 +13,13 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap import Status, limits
-from dualgap.algorithms.second_order import newton_system, restricted
+from dualgap.algorithms.second_order import set_models
 from dualgap.designs import DenseDesign
 from dualgap.designs import columns as of_columns
 from dualgap.designs.columns import DenseColumns, row_pieces
 from dualgap.kernels import coordinate
 from dualgap.limits import BESIDE, Limits, one_pass, within
+from dualgap.linalg import hessian_factor
 from tests.tuned import tuned
 
 RNG = np.random.default_rng(7)
@@ -82,12 +83,12 @@ def counted(clock, b, **options):
 
 
 def by_conjugate_gradients(monkeypatch):
-    tuned(monkeypatch, "FACTORS", at_once=0.0)
-    monkeypatch.setattr(newton_system.hessian_factor, "cost", lambda *_, **__: math.inf)
+    tuned(monkeypatch, "SYSTEMS", at_once=0.0)
+    monkeypatch.setattr(hessian_factor, "cost", lambda *_, **__: math.inf)
 
 
 def by_columns(monkeypatch):
-    monkeypatch.setattr(restricted, "may_form", lambda *_: False)
+    monkeypatch.setattr(set_models, "may_form", lambda *_: False)
     monkeypatch.setattr(of_columns, "PIECE", 0.0)
 
 

@@ -24,7 +24,7 @@ NEEDED_BY: dict[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What a change of variables knows of the new ones, for an algorithm that can use it."""
+    """What is known beside the first point, most of it by a change of variables."""
 
     sampling: str = "uniform"
     """What randomised algorithms should draw by default."""
@@ -32,6 +32,8 @@ class Advice:
     """An estimate of the least curvature of P, where the change has made one."""
     row_curvature: Array | None = None
     """gamma phi_i'' near the iterates, with a margin, where steps may count on it; 1 if None."""
+    predictions: Array | None = None
+    """A x0 + offset, right to what a first step needs, where it was had without a product."""
 
 
 NO_ADVICE = Advice()

@@ -11,6 +11,7 @@ from dualgap._types import Array, Mask
 from dualgap.certificate.boxed import in_a_box
 from dualgap.certificate.estimate import CLEAR, SMALL, estimated_pair
 from dualgap.certificate.proof import Bounds, bounds, strengths_have_underflowed
+from dualgap.certificate.ridge import ridge_certificate
 from dualgap.certificate.value import Certificate, Kind, not_proved
 from dualgap.dual_points.feasible import DualPoint, make_feasible, needs_predictions
 from dualgap.dual_points.products import PLAIN, PRECISE, Products, may_be_precise
@@ -28,6 +29,8 @@ FEW_ENTRIES = 20_000
 digits, because these cost much more there than all the rest of a certificate."""
 CLOUDED = 1.02
 """Products get twice the digits where the proved gap is this times the float one or more."""
+CLEAN = 1.0 + 1e-6
+"""A quick proof stands where its gap is at most this times the float one."""
 
 NO_DUAL_POINT = (
     "No dual point could be proved to be feasible: columns without penalty may nearly depend on "
@@ -69,6 +72,9 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
             return not_proved(estimate.primal, why)
         scale = problem.scale(estimate.primal)
         return not_proved(estimate.primal, why, "float", estimate.gap, scale)
+    quick = ridge_certificate(problem, x, y)
+    if quick is not None and _is_clear(*quick):
+        return quick[0]
     z = problem.predict(x) if needs_predictions(problem) else None
     point, found = _at(problem, x, z, y, PLAIN)
     for predictions in (False, True) if may_be_precise(problem) else ():
@@ -93,6 +99,11 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
     if point is not None and not (found.is_trivial and point.y.any()):
         kind = point.kind
     return _stated(problem, x, found, kind, primal)
+
+
+def _is_clear(certificate: Certificate, bare: float) -> bool:
+    """Whether rounding is no part of the gap that matters, so that nothing sharper is asked for."""
+    return certificate.relative_gap <= SMALLEST or certificate.gap <= CLEAN * bare
 
 
 def _primal(problem: Problem, x: Array) -> float:

@@ -15,7 +15,8 @@ from dualgap.enclosures.class_sums import class_moves, residual_sums, sums_moved
 from dualgap.enclosures.directed import UNIT, down, gam, sum_down, up
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
-from dualgap.spans.span import GramSpan, Span
+from dualgap.spans.contract import Span
+from dualgap.spans.span import GramSpan
 
 
 class Moved(NamedTuple):

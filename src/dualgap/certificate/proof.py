@@ -234,7 +234,7 @@ class Penalty:
 
     def __init__(self, problem: Problem, x: Array, blur: float = 0.0) -> None:
         self.g, self.x = problem.penalty, x
-        self.blur = blur if _strengths_are_exact(problem) else up(blur + 2.0 * UNIT)
+        self.blur = blur if strengths_are_exact(problem) else up(blur + 2.0 * UNIT)
         free = problem.regularizer.free.reshape(-1)[: problem.d]
         self.free: Mask | None = free if free.any() else None
 
@@ -292,14 +292,14 @@ class Penalty:
         return t if 0.0 < t <= 1.0 else 0.0
 
 
-def _strengths_are_exact(problem: Problem) -> bool:
+def strengths_are_exact(problem: Problem) -> bool:
     """Whether l1 p_j and l2 p_j were not rounded."""
     return problem.given is not None or bool((problem.penalty_weights == 1.0).all())
 
 
 def strengths_have_underflowed(problem: Problem) -> bool:
     """Whether a product of a strength and a weight has lost digits, or is 0 where it should not."""
-    if _strengths_are_exact(problem):
+    if strengths_are_exact(problem):
         return False
     p = problem.penalty_weights
     lost = [

@@ -7,15 +7,14 @@ fail elsewhere: this finds mistakes, it proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dualgap._types import Array, Mask
+from dualgap._types import Array
 from dualgap.checks._digits import lost_digits
 from dualgap.checks._enclosures import enclosure_laws
-from dualgap.checks._loss_targets import targets_for
+from dualgap.checks._loss_points import SHARES, LossPoints
 from dualgap.checks.errors import LawError
 from dualgap.linalg.rounding import EPS
 from dualgap.losses.contract import Loss, check_contract, no_loss
@@ -24,12 +23,6 @@ STEP = EPS ** (1 / 3)
 """Central differences take this step, times 1 + |z|."""
 SLACK = 1e-6
 """What is compared may differ by this, relative to the sizes that meet in it."""
-SOME = np.concatenate([np.linspace(-8.0, 8.0, 65), [-40.0, -20.3, 20.3, 40.0]])
-"""Predictions that are tried, whatever the target."""
-NEAR = np.array([-3.1, -1.0, -0.2, -1e-3, 0.0, 1e-3, 0.2, 1.0, 3.1])
-"""Predictions that are tried, counted from where the loss of a row is least."""
-SHARES = (0.0, 0.3, 0.7, 1.0)
-"""Dual points that are tried, as shares of phi'(z)."""
 
 
 def check_loss(loss: Loss, targets: Any = None) -> None:
@@ -69,25 +62,7 @@ def check_loss(loss: Loss, targets: Any = None) -> None:
         _Laws(loss, targets).run()
 
 
-class _Laws:
-    def __init__(self, loss: Loss, targets: Any) -> None:
-        self.loss = loss
-        b = targets_for(loss, targets)
-        middle = loss.conj_grad(np.zeros_like(b), b)
-        rows = [np.concatenate((SOME, m + NEAR if abs(m) < 100.0 else NEAR)) for m in middle]
-        z = np.concatenate(rows)
-        b = np.repeat(b, [row.size for row in rows])
-        finite = np.isfinite(loss.value(z, b)) & np.isfinite(loss.grad(z, b))
-        self.z, self.b = z[finite], b[finite]
-        if not self.z.size:
-            raise LawError(f"{loss!r}: value and grad are finite at no z between -40 and 40.")
-        self.value = np.asarray(loss.value(self.z, self.b))
-        self.grad = np.asarray(loss.grad(self.z, self.b))
-        self.hess = np.asarray(loss.hess(self.z, self.b))
-        # What may be rounded on the way to phi(z): terms like b z, which cancel.
-        self.size = 1.0 + np.abs(self.value) + np.abs(self.grad * self.z)
-        self.size += np.abs(self.b) * (1.0 + np.abs(self.z) + np.abs(np.log(np.abs(self.b) + 1.0)))
-
+class _Laws(LossPoints):
     def run(self) -> None:
         """All laws, those first that others rest on."""
         self._shapes()
@@ -101,14 +76,6 @@ class _Laws:
         self._flags()
         if self.loss.has_enclosures:
             self._enclosures()
-
-    def _fail(
-        self, broken: Mask, law: str, numbers: Callable[[int], str], b: Array | None = None
-    ) -> None:
-        if broken.any():
-            i = int(np.flatnonzero(broken)[0])
-            target = (self.b if b is None else b)[i]
-            raise LawError(f"{self.loss!r} breaks a law: {law}. With b = {target:g}: {numbers(i)}.")
 
     # ---- value, grad, hess ----
 
@@ -127,7 +94,7 @@ class _Laws:
         wide, narrow = ((loss.value(z + t, b) - loss.value(z - t, b)) / (2 * t) for t in (2 * h, h))
         error = 4.0 * np.abs(wide - narrow) + 8.0 * EPS * self.size / h
         error += SLACK * (1.0 + np.abs(self.grad))
-        self._fail(
+        self.fail(
             ~(np.abs(self.grad - narrow) <= error),
             "grad is the derivative of value",
             lambda i: (
@@ -139,7 +106,7 @@ class _Laws:
         # At a kink of phi' one of its two slopes will do.
         error = 2.0 * np.abs(left - right) + 8.0 * EPS * (np.abs(here) + np.abs(b) + 1.0) / h
         error += 1e-4 * (1.0 + np.abs(self.hess))
-        self._fail(
+        self.fail(
             ~(np.abs(self.hess - 0.5 * (left + right)) <= error),
             "hess is the derivative of grad",
             lambda i: (
@@ -150,12 +117,12 @@ class _Laws:
 
     def _signs(self) -> None:
         z = self.z
-        self._fail(
+        self.fail(
             ~(self.value >= -16.0 * EPS * self.size),
             "value is never negative",
             lambda i: f"value({z[i]:g}) = {self.value[i]:.8g}; add a constant",
         )
-        self._fail(
+        self.fail(
             ~(self.hess >= 0.0),
             "phi is convex",
             lambda i: f"hess({z[i]:g}) = {self.hess[i]:.8g}, which must not be negative",
@@ -165,13 +132,13 @@ class _Laws:
 
     def _domain(self) -> None:
         low, high = self.loss.domain(self.b)
-        self._fail(
+        self.fail(
             ~((low <= 0.0) & (high >= 0.0)),
             "the domain of phi* holds 0",
             lambda i: f"domain = [{low[i]:g}, {high[i]:g}]",
         )
         reach = 8.0 * EPS * (1.0 + np.abs(self.grad) + np.abs(self.b))
-        self._fail(
+        self.fail(
             ~((self.grad >= low - reach) & (self.grad <= high + reach)),
             "the domain of phi* holds every phi'(z)",
             lambda i: (
@@ -179,19 +146,13 @@ class _Laws:
             ),
         )
 
-    def _points(self) -> tuple[Array, Array]:
-        """Dual points inside the domain, and their targets."""
-        y = np.concatenate([share * self.grad for share in SHARES])
-        b = np.tile(self.b, len(SHARES))
-        return np.clip(y, *self.loss.domain(b)), b
-
     def _conjugate(self) -> None:
         loss, z = self.loss, self.z
         y = self.loss.into_domain(self.grad, self.b)
         conj = np.asarray(loss.conj(y, self.b))
         gap = self.value + conj - y * z
         room = SLACK * (self.size + np.abs(conj))
-        self._fail(
+        self.fail(
             ~(np.abs(gap) <= room),
             "phi(z) + phi*(y) = y z where y = phi'(z) (Fenchel-Young)",
             lambda i: (
@@ -199,9 +160,9 @@ class _Laws:
                 f"y z - value = {y[i] * z[i] - self.value[i]:.8g}"
             ),
         )
-        points, b = self._points()
+        points, b = self.dual_points()
         conj = np.asarray(loss.conj(points, b))
-        self._fail(
+        self.fail(
             ~np.isfinite(conj),
             "conj is finite in the domain",
             lambda i: f"conj({points[i]:.8g}) = {conj[i]}",
@@ -216,7 +177,7 @@ class _Laws:
         value = loss.value(other, b)
         gap = value + conj - points * other
         room = SLACK * (1.0 + np.abs(value) + np.abs(conj) + np.abs(points * other))
-        self._fail(
+        self.fail(
             ~(gap >= -room),
             "phi(z) + phi*(y) >= y z (Fenchel-Young)",
             lambda i: (
@@ -237,7 +198,7 @@ class _Laws:
         law = "is_accurate: value and conj lose a few roundings of their result, or of z"
         if not self.loss.is_accurate:
             law = "value and conj lose a few roundings of `terms`"
-        self._fail(
+        self.fail(
             off > most,
             law,
             lambda i: (
@@ -252,7 +213,7 @@ class _Laws:
         v = np.asarray(loss.conj_grad(y, b))
         again = loss.grad(v, b)
         error = SLACK * (1.0 + np.abs(y)) + 16.0 * EPS * (1.0 + np.abs(v)) * loss.hess(v, b)
-        self._fail(
+        self.fail(
             ~(np.isfinite(v) & (np.abs(again - y) <= error)),
             "conj_grad inverts grad: phi'(v) = y",
             lambda i: (
@@ -264,7 +225,7 @@ class _Laws:
     def _gap(self, z: Array, y: Array, b: Array, plain: Array, room: Array) -> None:
         loss = self.loss
         gap = loss.fenchel_gap(z, y, b)
-        self._fail(
+        self.fail(
             ~((gap >= 0.0) & (np.abs(gap - plain) <= 2.0 * room)),
             "fenchel_gap is phi(z) + phi*(y) - y z, and never negative",
             lambda i: f"fenchel_gap({z[i]:g}, {y[i]:.8g}) = {gap[i]:.8g} and not {plain[i]:.8g}",
@@ -276,7 +237,7 @@ class _Laws:
             sizes = np.abs(self.grad) + np.abs(self.b) + 1.0
             most = (64.0 * EPS) ** 2 * (bent * (1.0 + np.abs(self.z)) ** 2 + sizes**2 / bent)
             most = np.where(self.hess > 0.0, most, 64.0 * EPS * self.size)
-            self._fail(
+            self.fail(
                 ~(at <= np.maximum(most, 1e-300)),
                 "has_exact_gap: fenchel_gap is no difference of larger numbers",
                 lambda i: f"at y = grad({self.z[i]:g}) it is {at[i]:.3g} and not 0",
@@ -293,7 +254,7 @@ class _Laws:
             gamma = float(loss.gamma)
             if not 0.0 < gamma < np.inf:
                 raise LawError(f"{loss!r} breaks a law: gamma is positive or None. It is {gamma}.")
-            self._fail(
+            self.fail(
                 ~(self.hess <= (1.0 + SLACK) / gamma),
                 "phi is 1/gamma-smooth",
                 lambda i: (
@@ -303,7 +264,7 @@ class _Laws:
         dz = 0.37 * (1.0 + np.abs(z))
         secant = (loss.grad(z + dz, b) - self.grad) / dz
         slack = SLACK * (1.0 + np.abs(secant))
-        self._fail(
+        self.fail(
             ~(secant >= loss.delta - slack),
             "phi is convex" if loss.delta == 0.0 else "phi is delta-strongly convex",
             lambda i: (
@@ -313,7 +274,7 @@ class _Laws:
         )
         if loss.gamma is not None:
             most = 1.0 / float(loss.gamma)
-            self._fail(
+            self.fail(
                 ~(secant <= most + slack),
                 "phi is 1/gamma-smooth",
                 lambda i: (
@@ -326,7 +287,7 @@ class _Laws:
         loss, z, b = self.loss, self.z, self.b
         bound = loss.hess_bound(z - r, z + r, b)
         seen = np.max([loss.hess(z + t * r, b) for t in np.linspace(-1.0, 1.0, 9)], axis=0)
-        self._fail(
+        self.fail(
             ~(bound >= seen * (1.0 - 1e-9)),
             "hess_bound is at least phi'' everywhere from low to high",
             lambda i: (
@@ -344,7 +305,7 @@ class _Laws:
         point = (v - y) / s
         wanted = loss.grad(point, b)
         error = SLACK * (1.0 + np.abs(v) + np.abs(b)) * (1.0 + loss.hess(point, b) / s)
-        self._fail(
+        self.fail(
             ~(np.abs(y - wanted) <= error),
             "prox_conj solves y = phi'((v - y)/s)",
             lambda i: (
@@ -356,7 +317,7 @@ class _Laws:
         loss, z, b = self.loss, self.z, self.b
         if loss.is_quadratic:
             square = 0.5 * (z - b) ** 2
-            self._fail(
+            self.fail(
                 ~(np.abs(self.value - square) <= SLACK * (1.0 + square)),
                 "is_quadratic: phi(z) = (z - b)^2/2",
                 lambda i: f"value({z[i]:g}) = {self.value[i]:.8g} and not {square[i]:.8g}",
@@ -365,7 +326,7 @@ class _Laws:
             step = 1e-2
             ratio = loss.hess(z + step, b) / self.hess
             sensible = np.isfinite(ratio) & (self.hess > 1e-250)
-            self._fail(
+            self.fail(
                 sensible & ~(np.abs(np.log(ratio)) <= step * (1.0 + 1e-4)),
                 "is_self_concordant: |phi'''| <= phi''",
                 lambda i: f"from z = {z[i]:g} to {z[i] + step:g} hess grows {ratio[i]:.6g}-fold",
@@ -374,7 +335,7 @@ class _Laws:
             y = self.loss.into_domain(self.grad, b)
             rise = loss.conj_grad(y, b) - loss.conj_grad(0.5 * y, b)
             wanted = 0.5 * loss.known_gamma * y
-            self._fail(
+            self.fail(
                 ~(np.abs(rise - wanted) <= SLACK * (1.0 + np.abs(wanted) + np.abs(b))),
                 "has_quadratic_conj: phi*'' = gamma in the domain",
                 lambda i: (
@@ -388,16 +349,16 @@ class _Laws:
                 self._margins(way, margins)
 
     def _enclosures(self) -> None:
-        y, b = self._points()
+        y, b = self.dual_points()
         z = np.tile(self.z, len(SHARES))
         for law, broken, seen in enclosure_laws(self.loss, z, y, b):
-            self._fail(broken, law, seen.numbers, b)
+            self.fail(broken, law, seen.numbers, b)
 
     def _margins(self, way: float, margins: Array) -> None:
         z = self.z
         later = self.loss.value(z + 5.0 * way, self.b)
         rises = later > self.value * (1.0 + SLACK) + SLACK * self.size
-        self._fail(
+        self.fail(
             (margins >= 0.0) & rises,
             "phi falls for ever where margins are >= 0",
             lambda i: (

@@ -14,6 +14,7 @@ from dualgap import _validation as check
 from dualgap._files import check_writable, replacing
 from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS
+from dualgap.cli import options as take
 from dualgap.cli.columns import Reading, load_for
 from dualgap.cli.common import (
     CONVERGED,
@@ -46,45 +47,6 @@ app = typer.Typer(
 
 STDOUT = "-"
 
-DataFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="svmlight, CSV or npz file, plain or compressed; '-' for standard input; or a name: "
-        "cpuact, cpusmall, rcv1, a9a, mushrooms.",
-    ),
-]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit has written.")]
-Format = Annotated[
-    str | None,
-    typer.Option(help="svmlight, csv or npz; by default from the file's ending, else svmlight."),
-]
-Target = Annotated[
-    str | None, typer.Option(help="CSV: name or number of the target's column; the last one.")
-]
-Header = Annotated[
-    bool | None,
-    typer.Option(
-        "--header/--no-header",
-        help="CSV: whether the first line names the columns; by default if it is not numbers.",
-    ),
-]
-ByPosition = Annotated[
-    bool,
-    typer.Option("--by-position", help="Take columns by their place, whatever they are called."),
-]
-MaxBytes = Annotated[
-    int | None,
-    typer.Option(
-        help="Bytes that a compressed file may hold; 64 MiB, or 100 times its size.", min=1
-    ),
-]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option(help="Where named data sets lie.", envvar="DUALGAP_DATA", show_envvar=True),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -93,7 +55,7 @@ def _version(wanted: bool) -> None:
 
 
 @app.callback()
-def options(
+def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -103,70 +65,43 @@ def options(
 
 @app.command()
 def fit(
-    file: DataFile,
-    loss: Annotated[
-        str,
-        typer.Option(
-            help="squared, logistic, smoothed_hinge, squared_hinge, huber, strong_logistic, "
-            "multinomial, poisson, gamma."
-        ),
-    ] = "squared",
-    loss_parameter: Annotated[
-        float | None,
-        typer.Option(
-            help="Threshold of huber, width of smoothed_hinge, strength of strong_logistic."
-        ),
-    ] = None,
-    l1: Annotated[float, typer.Option(help="Strength of l1 |x|_1.")] = 0.0,
-    l2: Annotated[float, typer.Option(help="Strength of (l2/2) |x|^2.")] = 0.0,
-    fit_intercept: Annotated[
-        bool, typer.Option("--fit-intercept/--no-intercept", help="An intercept, not penalised.")
-    ] = False,
-    tol: Annotated[float, typer.Option(help="Certified relative gap to reach.")] = 1e-6,
-    max_passes: Annotated[float, typer.Option(help="Limit on passes over the data.")] = 1000,
-    max_time: Annotated[float | None, typer.Option(help="Limit on seconds.")] = None,
-    algorithm: Annotated[str, typer.Option(help="As in dualgap.solve.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Seed of randomised algorithms.", min=0)] = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the model to this file ('-': standard output).")
-    ] = None,
-    format: Format = None,
-    target: Target = None,
-    header: Header = None,
-    features: Annotated[
-        int | None, typer.Option(help="svmlight: number of columns.", min=1)
-    ] = None,
-    max_bytes: MaxBytes = None,
-    data_folder: DataFolder = None,
-    as_json: AsJson = False,
+    file: take.DataFile,
+    *,
+    loss: take.LossName = "squared",
+    loss_parameter: take.LossParameter = None,
+    l1: take.L1 = 0.0,
+    l2: take.L2 = 0.0,
+    fit_intercept: take.FitIntercept = False,
+    tol: take.Tolerance = 1e-6,
+    max_passes: take.MaxPasses = 1000,
+    max_time: take.MaxTime = None,
+    algorithm: take.AlgorithmName = "auto",
+    seed: take.Seed = 0,
+    out: take.ModelOut = None,
+    format: take.Format = None,
+    target: take.Target = None,
+    header: take.Header = None,
+    features: take.Features = None,
+    max_bytes: take.MaxBytes = None,
+    data_folder: take.DataFolder = None,
+    as_json: take.AsJson = False,
 ) -> None:
     """Fit a model, print its certificate, write it to a file."""
     with command():
-        if out is not None and str(out) != STDOUT:
-            check_writable("--out", out)
-        if as_json and str(out) == STDOUT:
-            raise ValueError("--json and --out - both want standard output; name a file.")
+        _check_out(out, as_json)
         chosen = make_loss(loss, loss_parameter)
         _check_numbers(l1, l2, tol, max_passes, max_time)
         lookup("algorithm", algorithm, dict.fromkeys(("auto", *ALGORITHMS)))
-        data = load(
-            file,
-            format=format,
-            target=target,
-            header=header,
-            n_features=features,
-            max_bytes=max_bytes,
-            data_folder=data_folder,
-        )
+        how: dict[str, Any] = {
+            "format": format,
+            "target": target,
+            "header": header,
+            "n_features": features,
+        }
+        data = load(file, **how, max_bytes=max_bytes, data_folder=data_folder)
         labels = labels_of(chosen, data.b)
-        problem = dualgap.Problem(
-            data.A,
-            encode(chosen, labels, data.b),
-            loss=chosen,
-            l1=l1,
-            l2=l2,
-            fit_intercept=fit_intercept,
-        )
+        b = encode(chosen, labels, data.b)
+        problem = dualgap.Problem(data.A, b, loss=chosen, l1=l1, l2=l2, fit_intercept=fit_intercept)
         result = problem.solve(
             algorithm=algorithm,
             tol=tol,
@@ -176,19 +111,35 @@ def fit(
             verbose=sys.stderr.isatty() and not as_json,
         )
         model = make_model(data, result, problem, tol, labels)
-        if as_json:
-            print(to_json(_fit_fields(data, model, result, out)))
-        else:
-            shown = sys.stderr if str(out) == STDOUT else sys.stdout
-            print(f"{data.name}: {problem.n} rows, {problem.d} columns", file=shown)
-            print(f"min {_formula(model)}\n{result}", file=shown)
-        if str(out) == STDOUT:
-            print(model.to_json(result))
-        elif out is not None:
-            model.save(out, result)
-            if not as_json:
-                print(f"model written to {out}")
+        _show_fit(data, model, result, out, as_json)
     raise typer.Exit(CONVERGED if result.status.converged else NOT_CONVERGED)
+
+
+def _check_out(out: Path | None, as_json: bool = False) -> None:
+    """Before any work: whether what comes out of it can be written."""
+    if out is not None and str(out) != STDOUT:
+        check_writable("--out", out)
+    if as_json and str(out) == STDOUT:
+        raise ValueError("--json and --out - both want standard output; name a file.")
+
+
+def _show_fit(
+    data: Dataset, model: Model, result: dualgap.Result, out: Path | None, as_json: bool
+) -> None:
+    """Print what was fitted, and write the model where it is wanted."""
+    n, d = data.A.shape
+    if as_json:
+        print(to_json(_fit_fields(data, model, result, out)))
+    else:
+        shown = sys.stderr if str(out) == STDOUT else sys.stdout
+        print(f"{data.name}: {n} rows, {d} columns", file=shown)
+        print(f"min {_formula(model)}\n{result}", file=shown)
+    if str(out) == STDOUT:
+        print(model.to_json(result))
+    elif out is not None:
+        model.save(out, result)
+        if not as_json:
+            print(f"model written to {out}")
 
 
 def _check_numbers(
@@ -232,26 +183,22 @@ def _fit_fields(
 
 @app.command()
 def predict(
-    model_file: ModelFile,
-    file: DataFile,
-    out: Annotated[
-        Path | None, typer.Option(help="Write to this file; standard output by default.")
-    ] = None,
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Print a_i'x + c in place of labels or means.")
-    ] = False,
-    format: Format = None,
-    target: Target = None,
-    header: Header = None,
-    by_position: ByPosition = False,
-    max_bytes: MaxBytes = None,
-    data_folder: DataFolder = None,
-    as_json: AsJson = False,
+    model_file: take.ModelFile,
+    file: take.DataFile,
+    *,
+    out: take.TextOut = None,
+    scores: take.Scores = False,
+    format: take.Format = None,
+    target: take.Target = None,
+    header: take.Header = None,
+    by_position: take.ByPosition = False,
+    max_bytes: take.MaxBytes = None,
+    data_folder: take.DataFolder = None,
+    as_json: take.AsJson = False,
 ) -> None:
     """Predict with a saved model: one line per row of the file."""
     with command():
-        if out is not None and str(out) != STDOUT:
-            check_writable("--out", out)
+        _check_out(out)
         model = load_model(model_file)
         how = Reading(format, target, header, by_position, max_bytes, data_folder)
         data = load_for(model, file, how)
@@ -280,18 +227,17 @@ def _number(value: float) -> str:
 
 @app.command()
 def certify(
-    model_file: ModelFile,
-    file: DataFile,
-    tol: Annotated[
-        float | None, typer.Option(help="Hold the gap against this, not the recorded tolerance.")
-    ] = None,
-    format: Format = None,
-    target: Target = None,
-    header: Header = None,
-    by_position: ByPosition = False,
-    max_bytes: MaxBytes = None,
-    data_folder: DataFolder = None,
-    as_json: AsJson = False,
+    model_file: take.ModelFile,
+    file: take.DataFile,
+    *,
+    tol: take.HeldAgainst = None,
+    format: take.Format = None,
+    target: take.Target = None,
+    header: take.Header = None,
+    by_position: take.ByPosition = False,
+    max_bytes: take.MaxBytes = None,
+    data_folder: take.DataFolder = None,
+    as_json: take.AsJson = False,
 ) -> None:
     """Check a saved model against data from scratch; exit 0 only if its gap is within tol."""
     with command():
@@ -335,11 +281,10 @@ def certify(
 
 @app.command()
 def demo(
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw the picture to this file (png, svg, pdf).")
-    ] = Path("dualgap-demo.png"),
-    no_plot: Annotated[bool, typer.Option("--no-plot", help="Draw nothing.")] = False,
-    as_json: AsJson = False,
+    *,
+    plot: take.Picture = Path("dualgap-demo.png"),
+    no_plot: take.NoPicture = False,
+    as_json: take.AsJson = False,
 ) -> None:
     """Fit embedded data with and without regularisation, next to scikit-learn's solvers."""
     with command():
@@ -351,15 +296,12 @@ def demo(
 
 @app.command()
 def paper(
-    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("dualgap-paper"),
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Smaller problems: about a minute.")
-    ] = False,
-    seeds: Annotated[int, typer.Option(help="Seeds of randomised algorithms.", min=1)] = 5,
-    resume: Annotated[
-        bool, typer.Option("--resume/--fresh", help="Keep the runs that are there, or start anew.")
-    ] = True,
-    data_folder: DataFolder = None,
+    *,
+    out: take.ReportFolder = Path("dualgap-paper"),
+    quick: take.Quick = False,
+    seeds: take.Seeds = 5,
+    resume: take.Resume = True,
+    data_folder: take.DataFolder = None,
 ) -> None:
     """Reproduce the paper's figures, with a verdict on each of its claims."""
     with command():

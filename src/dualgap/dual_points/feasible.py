@@ -28,7 +28,7 @@ from dualgap.dual_points.products import PLAIN, Precise, Products
 from dualgap.linalg.rounding import UNIT, gamma
 from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.problem import Problem
-from dualgap.spans.span import Span
+from dualgap.spans.contract import Span
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual"]
 

@@ -14,7 +14,7 @@ from dualgap._types import Array
 from dualgap.linalg.normal_equations import NormalEquations
 from dualgap.losses.multinomial import own, softmax
 from dualgap.problem import Problem
-from dualgap.spans.span import Span
+from dualgap.spans.contract import Span
 
 SIDE_LIMIT = 2048
 """Largest number of free coefficients for which their Hessian is factorised."""

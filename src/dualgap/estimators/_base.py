@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import joblib
 import numpy as np
@@ -25,20 +25,22 @@ from dualgap.api import Problem
 from dualgap.certificate import Certificate
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._callbacks import CallbackSupportMixin, Tasks
+from dualgap.estimators._data import FLOATS, validated
 from dualgap.estimators._saving import Saved
 from dualgap.estimators._solvers import algorithm_for, kind_of
-from dualgap.estimators._stopping import BestScore
+from dualgap.estimators._stopping import BestScore, Held, hold_back
 from dualgap.paths import joined
 from dualgap.regularizers import NonNegative
 from dualgap.state import State
 from dualgap.status import Status
 from dualgap.trace import Snapshot, Trace
 
-FLOATS = [np.float64, np.float32]
-"""What data are kept as."""
-
 DEFAULT_PASSES = 10_000
 """Default of max_iter: generous, for a run that stops there is not certified."""
+
+
+FLAGS = ("fit_intercept", "warm_start", "early_stopping", "keep_run", "positive", "copy_X")
+"""Parameters that are True or False, wherever they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,22 @@ class Solution:
         return replace(self, x=x, intercept=intercept[()], certificate=certificate)
 
 
+class Ended(Protocol):
+    """How a solve, or several in one, ended."""
+
+    @property
+    def algorithm(self) -> str:
+        """The name of what was run."""
+
+    @property
+    def status(self) -> Status:
+        """Why it ended."""
+
+    @property
+    def trace(self) -> Trace:
+        """What happened at every check."""
+
+
 class Memory(NamedTuple):
     """What a warm start goes on from."""
 
@@ -82,30 +100,59 @@ class Certified(CallbackSupportMixin, Saved):
 
     least_iterations = 1
     """The smallest max_iter; scikit-learn allows 0 in some classes."""
+    _precompute_names: tuple[str, ...] = ()
+    """What ``precompute`` may be besides a flag and a matrix."""
+
+    def _take(self, given: dict[str, Any]) -> None:
+        """Keep the parameters of a constructor as they are, which says ``self._take(locals())``."""
+        for name, value in given.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse data are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     # ---- checks ----
 
     def _check_options(self) -> None:
-        """Parameters that all estimators have, where they have them."""
+        """Parameters that several estimators have, where they have them."""
+        given = vars(self)
         check.real(self, "tol", low=0.0)
         if self.max_iter is not None:
             check.integer(self, "max_iter", low=self.least_iterations)
-        check.flags(self, "fit_intercept", "warm_start", "early_stopping", "keep_run")
+        check.flags(self, *(name for name in FLAGS if name in given))
         check.verbosity(self)
-        if hasattr(self, "random_state"):
+        if "random_state" in given:
             check.seed(self)
-        if hasattr(self, "n_jobs"):
+        if "n_jobs" in given:
             check.jobs(self)
+        if "selection" in given:
+            check.choice(self, "selection", ("cyclic", "random"))
+            check.precomputed(self, *self._precompute_names)
         if not isinstance(self.solver, str | Algorithm):
             raise TypeError(f"solver must be a name or a dualgap algorithm, got {self.solver!r}.")
-        if hasattr(self, "validation_fraction"):
+        if "validation_fraction" in given:
             fraction = check.real(self, "validation_fraction", low=0.0, high=1.0, open_low=True)
             if fraction == 1.0:
                 raise check.refuse(self, "validation_fraction", "a float in the range (0.0, 1.0)")
             check.integer(self, "n_iter_no_change", low=1)
 
-    def _check_positive(self) -> None:
-        check.flags(self, "positive")
+    def _data(
+        self, X: Any, y: Any, sample_weight: Any, **options: Any
+    ) -> tuple[Any, Any, Array | None]:
+        """Data, targets and weights that can be fitted to; options as `validate_data` has them."""
+        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, **options)
+        return X, y, check.sample_weights(sample_weight, X.shape[0])
+
+    def _hold_back(
+        self, X: Any, y: Any, weights: Array | None, *, stratify: Any = None
+    ) -> tuple[Held, Held]:
+        """Rows to fit and rows to score, for an early stop."""
+        fraction, seed = self.validation_fraction, self.random_state
+        return hold_back(X, y, weights, fraction=fraction, seed=seed, stratify=stratify)
 
     def _penalty(self, l1: float, l2: float) -> dict[str, Any]:
         """What `Problem` is told of the regulariser."""
@@ -193,14 +240,20 @@ class Certified(CallbackSupportMixin, Saved):
 
     def _keep(self, solutions: Sequence[Solution]) -> None:
         """Certificate, status and trace: those of the solve that is furthest from done."""
-        self.__dict__.pop("_left_out", None)
         worst = max(solutions, key=lambda s: s.certificate.relative_gap)
-        self.certificate_ = worst.certificate
-        self.certificates_ = [s.certificate for s in solutions]
-        self.solver_ = worst.algorithm
-        self.status_ = worst.status
-        self.trace_ = worst.trace
+        self._report(worst, worst.certificate, [s.certificate for s in solutions])
         self._warn(worst)
+
+    def _report(
+        self, how: Ended, certificate: Certificate, certificates: list[Certificate]
+    ) -> None:
+        """How the solve ended that is furthest from done, its certificate, and those of all."""
+        self.__dict__.pop("_left_out", None)
+        self.certificate_ = certificate
+        self.certificates_ = certificates
+        self.solver_ = how.algorithm
+        self.status_ = how.status
+        self.trace_ = how.trace
 
     def _warn(self, solution: Solution) -> None:
         """ConvergenceWarning, unless the gap is certified to tol or the user stopped the run."""

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks (1.9 and newer), behind a thin shim; without them nothing happens.
+"""scikit-learn's callbacks, behind a thin shim.
 
 A fit is one task, and every check of the solver is a subtask of it. A callback whose
 ``on_fit_task_end`` returns True stops the run, as with any callback of `solve`.
@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-try:
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback import with_callbacks as managed
-except ImportError:  # pragma: no cover - scikit-learn before 1.9
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing: these estimators have no callbacks of scikit-learn then."""
-
-    managed = None
+from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import with_callbacks as managed
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -26,7 +19,7 @@ __all__ = ["CallbackSupportMixin", "Tasks", "with_callbacks"]
 
 def with_callbacks(fit: Fit) -> Fit:
     """Tear callbacks down after fit, whether it succeeds or not."""
-    return fit if managed is None else cast(Fit, managed(fit))
+    return cast(Fit, managed(fit))
 
 
 class Tasks:

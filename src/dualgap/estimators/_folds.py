@@ -34,6 +34,39 @@ FITTED = (
 """What a cross-validated estimator takes over from the model fitted in the end."""
 
 
+class Fold(NamedTuple):
+    """The rows of a fold, by their numbers."""
+
+    train: Array
+    test: Array
+
+
+class Sample(NamedTuple):
+    """Rows of the data, with targets and weights."""
+
+    X: Any
+    y: Any
+    weights: Array | None
+
+    def at(self, some: Array) -> Sample:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[some]
+        return Sample(self.X[some], self.y[some], weights)
+
+
+class Scoring(NamedTuple):
+    """How predictions are scored, and what the scorer is told besides."""
+
+    scorer: Any
+    params: dict[str, Any]
+
+    def score(self, model: Any, data: Sample, test: Array) -> Any:
+        """The score of a fitted model on these rows."""
+        n = data.X.shape[0]
+        params = {k: v[test] if np.shape(v)[:1] == (n,) else v for k, v in self.params.items()}
+        return self.scorer(model, data.X[test], data.y[test], **params)
+
+
 class Walked(NamedTuple):
     """A path on the rows of a fold: one entry for each point."""
 
@@ -71,7 +104,7 @@ def walk_along(
 
 def folds_of(
     owner: Any, X: Any, y: Any, params: dict[str, Any], *, classifier: bool = False
-) -> list[tuple[Any, Any]]:
+) -> list[Fold]:
     """The rows to fit and the rows to score, for every fold that ``cv`` stands for."""
     cv = owner.cv
     what = "an int of at least 2, a splitter, an iterable of (train, test) pairs, or None"
@@ -82,7 +115,8 @@ def folds_of(
         cv = list(cv) if isinstance(cv, Iterable) else []
         if not cv or not all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv):
             raise refuse(owner, "cv", what)
-    return list(check_cv(cv, y, classifier=classifier).split(X, y, **params))
+    splits = check_cv(cv, y, classifier=classifier).split(X, y, **params)
+    return [Fold(train, test) for train, test in splits]
 
 
 def in_parallel(owner: Any, function: Any, jobs: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -147,13 +181,3 @@ def router(owner: Any, *, splitter: Any, scorer: Any = None, scores: bool = Fals
             mapping = mapping.add(caller="score", callee="score")
         routes = routes.add(scorer=scorer, method_mapping=mapping)
     return routes
-
-
-def for_rows(params: dict[str, Any], at: Array, n: int) -> dict[str, Any]:
-    """Metadata of the n rows, at these rows; other metadata as they are."""
-    return {k: v[at] if np.shape(v)[:1] == (n,) else v for k, v in params.items()}
-
-
-def rows(array: Any, at: Array) -> Any:
-    """Rows of an array, or None of None."""
-    return None if array is None else array[at]

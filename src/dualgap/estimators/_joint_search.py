@@ -16,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.algorithms import Newton
 from dualgap.api import Problem
 from dualgap.certificate import Certificate
+from dualgap.estimators._joint_newton import is_small, joint_newton
 from dualgap.estimators._joint_scale import JointPoint, best_scale, joint_point
 from dualgap.linalg.rounding import EPS
 from dualgap.losses import Huber
@@ -32,6 +34,10 @@ rounding."""
 FURTHER = 20.0
 """A line that meets its goal more than this many times as far away as the scale that is best for
 the present coefficients is not followed."""
+
+AMPLE = 100.0
+"""Newton's method for coefficients and scale is begun only with so many passes to spend: it comes
+to its end in a third of them, and is not interrupted."""
 
 FINAL = (Status.STATIONARY, Status.DIVERGED)
 """Ends of an inner solve that another one would not change."""
@@ -86,6 +92,8 @@ class JointSearch:
         Told of the point after each inner solve; True to stop.
     place : Place, optional
         Where to start.
+    may_jump : bool
+        Whether the search may begin where Newton's method for coefficients and scale leads.
     """
 
     base: Problem
@@ -96,6 +104,7 @@ class JointSearch:
     options: dict[str, Any]
     tell: Callable[[Array, Any, float], bool]
     place: Place | None = None
+    may_jump: bool = False
 
     def __post_init__(self) -> None:
         """The null model: its scale is where to start, its objective the unit of the gap."""
@@ -119,6 +128,8 @@ class JointSearch:
     def run(self, passes: float) -> Status:
         """Alternate until the joint gap is within tol or the passes are spent."""
         assert self.place is not None
+        if self.may_jump and passes >= AMPLE and self._jump():
+            return Status.CONVERGED
         place, stalled = self.place, 0
         if place.x is not None and place.dual is not None and place.state is None:
             problem = self.at(place.scale)  # the points of an earlier search may do as they are
@@ -158,6 +169,22 @@ class JointSearch:
             place.dual = result.y / place.scale
             place.x = np.append(result.x, result.intercept if problem.fit_intercept else [])
             place.last, place.scale = (place.scale, scale), next_scale(place, scale)
+
+    def _jump(self) -> bool:
+        """Begin where Newton's method for both leads; whether the joint gap there is within tol."""
+        base = self.base
+        if not is_small(base):
+            return False
+        found = joint_newton(base, self.epsilon, self.alpha / self.total, self.tol)
+        if found is None:
+            return False
+        self.spent += found.passes
+        self.algorithm = Newton.name
+        problem = self.at(found.scale)
+        dual = problem.loss.grad(problem.predict(found.x), problem.b)
+        point = self._judge(problem, found.x, [dual], found.scale, math.nan)
+        self.place = self.settled()
+        return point.within(self.tol)
 
     def _solve(self, problem: Problem, place: Place, passes: float) -> Result:
         """The inner problem, from the state or the points at hand."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dualgap._types import Array
 from dualgap.estimators._data import validated
+from dualgap.estimators._documentation import documented
 
 
 def decision(model: Any, X: Any) -> Array:
@@ -22,6 +23,7 @@ def decision(model: Any, X: Any) -> Array:
     return np.asarray(safe_sparse_dot(X, coefficients, dense_output=True) + model.intercept_)
 
 
+@documented
 class LinearClassifier(ClassifierMixin):
     """Predictions of a classifier from ``coef_`` (rows are classes) and ``intercept_``."""
 
@@ -33,8 +35,7 @@ class LinearClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------
@@ -49,8 +50,7 @@ class LinearClassifier(ClassifierMixin):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------
@@ -84,6 +84,7 @@ class LinearClassifier(ClassifierMixin):
         return self
 
 
+@documented
 class LinearRegressor:
     """Predictions of a regressor from ``coef_`` and ``intercept_``."""
 
@@ -92,8 +93,7 @@ class LinearRegressor:
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------

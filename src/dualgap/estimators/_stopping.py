@@ -11,10 +11,13 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.trace import Snapshot
 
+Held = tuple[Any, Any, Array | None]
+"""Rows of X and y, and their weights."""
+
 
 def hold_back(
     X: Any, y: Any, weights: Array | None, *, fraction: float, seed: Any, stratify: Any
-) -> tuple[tuple[Any, Any, Array | None], tuple[Any, Any, Array | None]]:
+) -> tuple[Held, Held]:
     """Split into rows to fit and rows to score."""
     from sklearn.model_selection import train_test_split
 
@@ -23,7 +26,7 @@ def hold_back(
         np.arange(n), test_size=fraction, random_state=seed, stratify=stratify
     )
 
-    def part(at: Array) -> tuple[Any, Any, Array | None]:
+    def part(at: Array) -> Held:
         return X[at], y[at], None if weights is None else weights[at]
 
     return part(np.sort(fit)), part(np.sort(score))

@@ -12,9 +12,9 @@ from sklearn.base import RegressorMixin
 from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
+from dualgap.estimators._base import DEFAULT_PASSES, Certified, Solution, tasks_of
 from dualgap.estimators._callbacks import Tasks, with_callbacks
-from dualgap.estimators._data import validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._joint_search import JointSearch, Place
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import Kind, algorithm_for
@@ -23,6 +23,7 @@ from dualgap.status import Status
 from dualgap.trace import Trace
 
 
+@documented
 class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     """Robust regression with a scale that is fitted too, certified.
 
@@ -38,26 +39,18 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     ----------
     epsilon : float, default=1.35
         >= 1; residuals beyond ``epsilon`` scales count as outliers.
-    max_iter : int, default=10000
-        Most passes over the data.
-    alpha : float, default=0.0001
-        Strength of the penalty, >= 0.
+    {max_iter alpha}
     warm_start : bool, default=False
         Go on from the last fit. With the same data and parameters the run is continued exactly;
         else it starts from the last points and scale.
-    fit_intercept : bool, default=True
-        Whether there is an intercept c; it is not penalised.
-    tol : float, default=1e-6
-        The fit ends when the certified gap is at most ``tol`` times the objective.
+    {fit_intercept tol}
     solver : str or dualgap algorithm, default="auto"
-        ``"auto"``, which is ``"newton"`` unless there are many solutions, or a batch algorithm of
-        `dualgap.solve`: the others do not gain from the points of a run before, of which the search
-        for the scale makes many.
-    verbose : int, default=0
-        Show a live line.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+        ``"auto"`` finds coefficients and scale at once by Newton's method where a Gram matrix of
+        the columns is small; else, and with a name, the two alternate, and every search for the
+        coefficients is a run of this algorithm: ``"newton"``, which is ``"auto"`` unless there are
+        many solutions, or a batch algorithm of `dualgap.solve`. The others do not gain from the
+        points of a run before.
+    {verbose keep_run}
 
     Attributes
     ----------
@@ -75,12 +68,12 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         The bound on the distance to the optimum.
     dual_coef_ : ndarray of shape (n_samples,)
         The dual point v of the Huber problem at ``scale_``, which proves the certificate.
+    {solver_}
     status_ : Status
         How the search ended; ``str(status_)`` is a sentence.
     trace_ : Trace
-        The joint objective and its bound after every inner solve.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The joint objective and its bound after every search for the coefficients.
+    {features}
     """
 
     early_stopping = False  # part of the checks that all estimators share
@@ -99,15 +92,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         verbose: int = 0,
         keep_run: bool = False,
     ) -> None:
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.solver = solver
-        self.verbose = verbose
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
@@ -115,12 +100,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X values sample_weight}
 
         Returns
         -------
@@ -129,8 +109,7 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         self._check_options()
         epsilon = check.real(self, "epsilon", low=1.0)
         alpha = check.real(self, "alpha")
-        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS, y_numeric=True)
-        weights = check.sample_weights(sample_weight, X.shape[0])
+        X, y, weights = self._data(X, y, sample_weight, y_numeric=True)
         tasks = tasks_of(self, X, y, weights)
         self._remember(X, y, weights)
         base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
@@ -140,23 +119,32 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             # Of many minimisers a batch method comes to the one of least norm, or near it.
             algorithm = "newton" if alpha > 0.0 or base.n > base.d else "ada-bpd"
         identity = (self.__dict__.get("_data_key"), epsilon, alpha, self.fit_intercept, algorithm)
+        place = self._last_place(base, identity)
+        may_jump = place is None and algorithm == "newton"
+        may_jump = may_jump and not (tasks.watched or self.verbose)
         search = JointSearch(
             base,
             epsilon,
             alpha,
             total,
             tol=max(float(self.tol), float(np.finfo(float).tiny)),
-            options={
-                "algorithm": algorithm,
-                "verbose": bool(self.verbose),
-            },
+            options={"algorithm": algorithm, "verbose": bool(self.verbose)},
             tell=self._tell(tasks),
-            place=self._last_place(base, identity),
+            place=place,
+            may_jump=place is None
+            and algorithm == "newton"
+            and not (tasks.watched or self.verbose),
         )
         status = search.run(DEFAULT_PASSES if self.max_iter is None else self.max_iter)
         if self.warm_start:
             self._memory[0] = (identity, search.settled())
-        best = search.best_as(X.dtype)
+        self._take_over(search, status, X.dtype)
+        tasks.end()
+        return self
+
+    def _take_over(self, search: JointSearch, status: Status, dtype: Any) -> None:
+        """What the search has found, proved."""
+        base, best = search.base, search.best_as(dtype)
         certificate = best.proved()
         if status is Status.CONVERGED and not certificate.relative_gap <= search.tol:
             status = Status.ROUNDING if certificate.certified else Status.STATIONARY
@@ -172,16 +160,15 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             passes=max(1, math.ceil(search.spent)),
             algorithm=search.algorithm,
         )
-        self.coef_ = np.array(x, dtype=X.dtype)
+        self.coef_ = np.array(x, dtype=dtype)
         self.intercept_ = float(intercept)
         self.scale_ = best.scale
-        self.outliers_ = np.abs(base.predict(best.x) - base.b) > best.scale * epsilon
+        far = np.abs(base.predict(best.x) - base.b)
+        self.outliers_ = far > best.scale * search.epsilon
         self.dual_coef_ = solution.y
         self.n_iter_ = solution.passes
         self._keep([solution])
         del self.certificates_
-        tasks.end()
-        return self
 
     def _last_place(self, base: Problem, identity: tuple[Any, ...]) -> Place | None:
         """Where the last fit ended, as far as it fits these data."""
@@ -218,9 +205,3 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
             return tasks.check(lambda: {"coef_": x, "intercept_": intercept, "scale_": scale})
 
         return tell
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -13,7 +13,6 @@ from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import (
     DEFAULT_PASSES,
-    FLOATS,
     Certified,
     Solution,
     dense_rows,
@@ -27,10 +26,10 @@ from dualgap.estimators._classes import (
     encode,
     with_constant,
 )
-from dualgap.estimators._data import validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._solvers import fits_multinomial
-from dualgap.estimators._stopping import BestScore, hold_back
+from dualgap.estimators._stopping import BestScore
 from dualgap.losses import Multinomial
 from dualgap.trace import Snapshot
 
@@ -40,6 +39,7 @@ UNSEEN = -50.0
 """The intercept of a class without weight, where the best is minus infinity: e^-50 < 2e-22."""
 
 
+@documented
 class LogisticRegression(LinearClassifier, Certified):
     """Logistic regression, certified.
 
@@ -58,19 +58,14 @@ class LogisticRegression(LinearClassifier, Certified):
         Inverse strength of the penalty, > 0; inf is no penalty.
     l1_ratio : float, default=0.0
         Share of the l1 penalty, in [0, 1].
-    dual : bool, default=False
-        No effect: primal and dual are solved together.
-    tol : float, default=1e-6
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
+    {dual tol}
     fit_intercept : bool, default=True
         Whether there is an intercept; it is not penalised (but see ``solver="liblinear"``).
     intercept_scaling : float, default=1
         Only for ``solver="liblinear"``: the value of the constant feature.
     class_weight : dict or "balanced", default=None
         Weights of the classes; ``"balanced"`` gives every class the same total weight.
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
+    {random_state}
     solver : str or dualgap algorithm, default="auto"
         ``"auto"`` or an algorithm of `dualgap.solve`. With more than two classes: ``"auto"``,
         ``"df-bpd"``, ``"adf-bpd"``, ``"agd"``, ``"df-spdc"``, ``"opt-df-spdc"``, ``"adf-spdc"``,
@@ -78,30 +73,14 @@ class LogisticRegression(LinearClassifier, Certified):
         ``"lbfgs"``, ``"newton-cg"``, ``"newton-cholesky"``, ``"sag"``, ``"saga"`` are taken for
         ``"auto"``; ``"liblinear"`` too, with its objective: two classes, and an intercept that is
         penalised as the coefficient of a constant feature.
-    max_iter : int, default=10000
-        Most passes over the data.
-    verbose : int, default=0
-        Show a live line.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
+    {max_iter verbose warm_start}
     n_jobs : int, default=None
         No effect.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the accuracy on them no longer improves; the coefficients
-        with the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    {classes_}
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         w.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -112,12 +91,7 @@ class LogisticRegression(LinearClassifier, Certified):
         The bound on the distance to the optimum.
     dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
         The dual point, which together with ``coef_`` proves the certificate.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {solver_ status_ trace_ features}
 
     Examples
     --------
@@ -153,24 +127,7 @@ class LogisticRegression(LinearClassifier, Certified):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
@@ -178,12 +135,7 @@ class LogisticRegression(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X labels sample_weight}
 
         Returns
         -------
@@ -193,23 +145,15 @@ class LogisticRegression(LinearClassifier, Certified):
         check.flags(self, "dual")
         check.real(self, "intercept_scaling", open_low=True)
         C, ratio = penalty_of(self)
-        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y, weights = self._data(X, y, sample_weight)
         labels = encode(y)
-        weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes
         tasks = tasks_of(self, X, y, weights)
         at_least_two(labels, weights)
         by_class = class_weights(self.class_weight, labels, y, weights)
         stop, codes = None, labels.codes
         if self.early_stopping:
-            (X, codes, weights), held = hold_back(
-                X,
-                codes,
-                weights,
-                fraction=self.validation_fraction,
-                seed=self.random_state,
-                stratify=codes,
-            )
+            (X, codes, weights), held = self._hold_back(X, codes, weights, stratify=codes)
             stop = BestScore(_accuracy(held, self.intercept_scaling), self.n_iter_no_change)
         if by_class is not None:
             weights = by_class[codes] * (1.0 if weights is None else weights)
@@ -269,8 +213,7 @@ class LogisticRegression(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------
@@ -287,8 +230,7 @@ class LogisticRegression(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
 
         Returns
         -------
@@ -297,9 +239,8 @@ class LogisticRegression(LinearClassifier, Certified):
         return np.asarray(np.log(self.predict_proba(X)))
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome; some solvers are for two classes only."""
+        """Some solvers are for two classes only."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = self.solver != "liblinear" and fits_multinomial(
             self.solver
         )

@@ -12,19 +12,20 @@ from sklearn.utils.metadata_routing import process_routing
 
 from dualgap._types import Array
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS
+from dualgap.estimators._base import DEFAULT_PASSES
 from dualgap.estimators._classes import Labels, at_least_two, class_weights, encode
-from dualgap.estimators._data import validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._folds import (
     FITTED,
+    Fold,
+    Sample,
+    Scoring,
     Walked,
     folds_of,
-    for_rows,
     in_parallel,
     refuse_metadata,
     router,
     routing_enabled,
-    rows,
     solve_options,
     split_params,
     walk_along,
@@ -42,6 +43,7 @@ from dualgap.estimators.regression_cv import strengths
 from dualgap.paths import MOST_POINTS
 
 
+@documented
 class LogisticRegressionCV(LogisticRegression):
     """Logistic regression with C and l1_ratio chosen by cross-validation; all certified.
 
@@ -55,40 +57,26 @@ class LogisticRegressionCV(LogisticRegression):
         Values of C to try, or how many between 1e-4 and 1e4.
     l1_ratios : array-like of float in [0, 1], default=None
         Shares of the l1 penalty to try; None is 0.
-    fit_intercept : bool, default=True
-        Whether there is an intercept; it is not penalised.
-    cv : int, cross-validation generator or iterable, default=None
-        As in scikit-learn; None is 5 stratified folds.
-    dual : bool, default=False
-        No effect: primal and dual are solved together.
+    {fit_intercept cv dual}
     penalty : {"l1", "l2", "elasticnet"}, optional
         Another way to say what ``l1_ratios`` says. Leave it out.
     scoring : str, callable or None, default=None
         What to maximise; None is the accuracy.
     solver : str or dualgap algorithm, default="auto"
         As in `LogisticRegression`.
-    tol : float, default=1e-6
-        A fit ends when the certified gap is at most ``tol`` times the objective.
-    max_iter : int, default=10000
-        Most passes over the data for each fit.
+    {tol max_iter}
     class_weight : dict or "balanced", default=None
         As in `LogisticRegression`; ``"balanced"`` is computed from all rows.
-    n_jobs : int, default=None
-        How many folds to work on at a time, as in joblib.
-    verbose : int, default=0
-        Show a live line for the last fit.
+    {n_jobs verbose}
     refit : bool, default=True
         Fit the best pair to all data; else the coefficients of the best points of the folds
         are averaged, and there is no certificate.
     intercept_scaling : float, default=1
         Only for ``solver="liblinear"``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers.
+    {random_state}
     use_legacy_attributes : bool, default=True
         Which of scikit-learn's two forms the attributes have; see there.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {keep_run}
 
     Attributes
     ----------
@@ -102,8 +90,7 @@ class LogisticRegressionCV(LogisticRegression):
         The certified relative gap of every fit.
     classes_, coef_, intercept_, certificate_, certificates_, dual_coef_, status_, trace_
         Of the last fit, as in `LogisticRegression`.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {features}
     """
 
     early_stopping = False
@@ -131,38 +118,15 @@ class LogisticRegressionCV(LogisticRegression):
         use_legacy_attributes: bool = True,
         keep_run: bool = False,
     ) -> None:
-        self.Cs = Cs
-        self.l1_ratios = l1_ratios
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.dual = dual
-        self.penalty = penalty
-        self.scoring = scoring
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.refit = refit
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.use_legacy_attributes = use_legacy_attributes
-        self.keep_run = keep_run
+        self._take(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LogisticRegressionCV:
         """Choose C and l1_ratio by cross-validation and fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
-        **params
-            For the scorer and the splitter, with scikit-learn's metadata routing.
+        {X labels sample_weight}
+        {routed}
 
         Returns
         -------
@@ -174,9 +138,8 @@ class LogisticRegressionCV(LogisticRegression):
         check.real(self, "intercept_scaling", open_low=True)
         ratios = self._ratios()
         Cs = self._grid()
-        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        X, y, weights = self._data(X, y, sample_weight)
         labels = encode(y)
-        weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes
         at_least_two(labels, weights)
         by_class = class_weights(self.class_weight, labels, y, weights)
@@ -189,16 +152,13 @@ class LogisticRegressionCV(LogisticRegression):
         total = weights
         if by_class is not None:
             total = by_class[labels.codes] * (1.0 if weights is None else weights)
-        data = X.tocsr() if hasattr(X, "tocsr") else X
+        data = Sample(X.tocsr() if hasattr(X, "tocsr") else X, y, total)
         free = self.fit_intercept and not penalises_intercept(self)
         kind = Kind(max(ratios) > 0.0, max(ratios) < 1.0 and not free, labels.classes.size > 2)
         options = solve_options(self, kind)
-        shared = (data, y, labels, total, scored, self._scorer(), self, Cs, options)
-        done = in_parallel(
-            self,
-            _fold_scores,
-            [(*shared, train, test, r) for train, test in folds for r in ratios],
-        )
+        shared = (data, labels, Scoring(self._scorer(), scored), self, Cs, options)
+        jobs = [(*shared, fold, ratio) for fold in folds for ratio in ratios]
+        done = in_parallel(self, _fold_scores, jobs)
         shape = (len(folds), len(ratios), len(Cs))
         scores = np.reshape([d[0] for d in done], shape)
         paths = np.reshape([d[1] for d in done], (*shape, -1, np.shape(done[0][1])[-1]))
@@ -310,8 +270,7 @@ class LogisticRegressionCV(LogisticRegression):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
+        {X}
         y : array-like of shape (n_samples,)
             Their labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -341,39 +300,34 @@ class LogisticRegressionCV(LogisticRegression):
 
 
 def _fold_scores(
-    X: Any,
-    y: Any,
+    data: Sample,
     labels: Labels,
-    weights: Array | None,
-    scored: dict[str, Any],
-    scorer: Any,
+    scoring: Scoring,
     owner: LogisticRegressionCV,
     Cs: Array,
     options: dict[str, Any],
-    train: Array,
-    test: Array,
+    fold: Fold,
     ratio: float,
 ) -> tuple[Array, Array, Walked]:
     """Scores on the test rows and coefficients, for each C, from strong to weak regularisation."""
-    own = rows(weights, train)
-    part = Labels(labels.classes, labels.codes[train])
-    seen = classes_to_fit(owner, part, own)
-    problem = logistic_problem(owner, X[train], part, own, seen, C=1.0, ratio=0.0)
+    train = data.at(fold.train)
+    part = Labels(labels.classes, labels.codes[fold.train])
+    seen = classes_to_fit(owner, part, train.weights)
+    problem = logistic_problem(owner, train.X, part, train.weights, seen, C=1.0, ratio=0.0)
     order = np.argsort(Cs, kind="stable")
-    unit = 1.0 / check.total_weight(own, len(train))
+    unit = 1.0 / check.total_weight(train.weights, len(fold.train))
     grid = [(ratio * unit / C, (1.0 - ratio) * unit / C) for C in Cs[order]]
     walked = walk_along(problem, grid, options)
-    params = for_rows(scored, test, X.shape[0])
     scores, paths = [], []
     for at in np.argsort(order):  # as the Cs were given
         model = LogisticRegression()
-        model.classes_, model.n_features_in_ = labels.classes, X.shape[1]
+        model.classes_, model.n_features_in_ = labels.classes, data.X.shape[1]
         intercept = walked.intercepts[at]
         if problem.outputs is not None:
             intercept = intercept - np.mean(intercept)
         coef, intercept = owner._rows(walked.x[at], intercept, np.float64, seen)
         model.coef_, model.intercept_ = coef, intercept
-        scores.append(scorer(model, X[test], y[test], **params))
+        scores.append(scoring.score(model, data, fold.test))
         columns = (coef, intercept[:, None]) if owner.fit_intercept else (coef,)
         paths.append(np.hstack(columns))
     backwards = np.argsort(order)

@@ -6,172 +6,39 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from dualgap._types import Array
-from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, Solution, tasks_of
+from dualgap.estimators._base import DEFAULT_PASSES
 from dualgap.estimators._callbacks import with_callbacks
-from dualgap.estimators._data import validated
-from dualgap.estimators._least_norm import least_norm
-from dualgap.estimators._linear import LinearRegressor
-from dualgap.estimators._stopping import BestScore, hold_back
-from dualgap.trace import Snapshot
+from dualgap.estimators._documentation import documented
+from dualgap.estimators._squared_loss import SquaredLossRegressor
+from dualgap.linalg.ridge import RidgeSystem
 
 
-class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
-    """Base: squared loss, one problem for each target."""
-
-    def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:
-        """(l1, l2) for each target, given W."""
-        raise NotImplementedError
-
-    def _fit_targets(self, X: Any, y: Any, sample_weight: Any) -> list[Solution]:
-        """Validate, solve target by target, keep what is common to all."""
-        X, y = validated(
-            self,
-            X,
-            y,
-            accept_sparse=["csr", "csc"],
-            dtype=FLOATS,
-            multi_output=True,
-            y_numeric=True,
-        )
-        weights = check.sample_weights(sample_weight, X.shape[0])
-        tasks = tasks_of(self, X, y, weights)
-        held: tuple[Any, Any, Array | None] | None = None
-        if self.early_stopping:
-            (X, y, weights), held = hold_back(
-                X,
-                y,
-                weights,
-                fraction=self.validation_fraction,
-                seed=self.random_state,
-                stratify=None,
-            )
-        self._remember(X, y, weights)
-        columns = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)
-        targets = columns.shape[1]
-        strengths = self._strengths(targets, check.total_weight(weights, X.shape[0]))
-        first = Problem(
-            X,
-            columns[:, 0],
-            fit_intercept=self.fit_intercept,
-            sample_weight=weights,
-            **self._penalty(*strengths[0]),
-        )
-        solutions = []
-        for k in range(targets):
-            problem = first
-            if k > 0:
-                problem = first.replace(b=columns[:, k], **self._penalty(*strengths[k]))
-            stop = None if held is None else BestScore(_r2(held, k), self.n_iter_no_change)
-
-            def watch(snapshot: Snapshot) -> bool:
-                return tasks.check(
-                    lambda: {"coef_": np.array(snapshot.x), "intercept_": snapshot.intercept}
-                )
-
-            watcher = watch if tasks.watched and targets == 1 else None
-            solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
-        solutions = [least_norm(solution).rounded(X.dtype) for solution in solutions]
-        several = np.ndim(y) == 2
-        x = np.stack([s.x for s in solutions])
-        intercepts = np.array([s.intercept for s in solutions], dtype=X.dtype)
-        duals = np.stack([s.y for s in solutions], axis=1)
-        self.coef_ = x if several else x[0]
-        self.intercept_ = intercepts if several else intercepts[0]
-        self.dual_coef_ = duals if several else duals[:, 0]
-        if not self.fit_intercept:
-            self.intercept_ = 0.0
-        self._keep(solutions)
-        tasks.end()
-        return solutions
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _r2(held: tuple[Any, Any, Array | None], target: int) -> Any:
-    """R^2 on the rows held back, as a function of (x, intercept)."""
-    from sklearn.metrics import r2_score
-
-    X, y, weights = held
-    truth = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)[:, target]
-    return lambda x, c: float(r2_score(truth, X @ x + c, sample_weight=weights))
-
-
+@documented
 class Ridge(SquaredLossRegressor):
     """Ridge regression, certified.
 
     Minimises ``sum_i w_i (y_i - x_i'w - c)^2 + alpha |w|^2``, as scikit-learn's `Ridge` does.
     ``certificate_`` bounds the distance to the optimum of this objective divided by 2W, where
-    W is the sum of the sample weights.
+    W is the sum of the sample weights. Where a Gram matrix is small, all targets are solved for
+    with one factorisation and proved together; what `dualgap.certify` proves of one of them alone
+    may be a little sharper.
 
     Parameters
     ----------
     alpha : float or array-like of shape (n_targets,), default=1.0
         Strength of the penalty, >= 0; one per target if it is an array.
-    fit_intercept : bool, default=True
-        Whether there is an intercept c; it is not penalised.
-    copy_X : bool, default=True
-        No effect: X is never written to.
-    max_iter : int, default=None
-        Most passes over the data; None is 10 000.
-    tol : float, default=1e-7
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`. scikit-learn's names ``"svd"``,
-        ``"cholesky"``, ``"lsqr"``, ``"sparse_cg"``, ``"sag"``, ``"saga"``, ``"lbfgs"`` are taken
-        for ``"auto"``; our SAGA is ``"dualgap-saga"``.
-    positive : bool, default=False
-        Whether coefficients must be >= 0. (The intercept need not.)
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
-    verbose : int, default=0
-        Show a live line.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the score on them no longer improves; the coefficients with
-        the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {fit_intercept copy_X max_iter tol solver positive random_state warm_start verbose}
+    {early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        w.
-    intercept_ : float or ndarray of shape (n_targets,)
-        c; 0.0 if ``fit_intercept=False``.
+    {coef_ intercept_}
     n_iter_ : ndarray of shape (n_targets,)
         Passes over the data, set-up apart.
-    certificate_ : Certificate
-        The bound on the distance to the optimum; with several targets that of the target with
-        the largest relative gap.
-    certificates_ : list of Certificate
-        One per target.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The dual point, which together with ``coef_`` proves the certificate.
-    solver_ : str
-        The algorithm that was run.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
 
     Examples
     --------
@@ -201,20 +68,7 @@ class Ridge(SquaredLossRegressor):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
@@ -222,24 +76,23 @@ class Ridge(SquaredLossRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X columns sample_weight}
 
         Returns
         -------
         self
         """
         self._check_options()
-        self._check_positive()
-        check.flags(self, "copy_X")
-        solutions = self._fit_targets(X, y, sample_weight)
+        return self._fit_checked(*self._targets_data(X, y, sample_weight))
+
+    def _fit_checked(
+        self, X: Any, y: Any, weights: Array | None, system: RidgeSystem | None = None
+    ) -> Ridge:
+        """Fit to data that were checked, whose equations may be known."""
+        passes = self._fit_targets(X, y, weights, system)
         if self.coef_.ndim == 2 and self.coef_.shape[0] == 1:  # as scikit-learn has it
             self.coef_ = self.coef_[0]
-        self.n_iter_ = np.array([s.passes for s in solutions], dtype=np.int32)
+        self.n_iter_ = np.array(passes, dtype=np.int32)
         return self
 
     def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:
@@ -263,6 +116,7 @@ class Ridge(SquaredLossRegressor):
         return [(0.0, float(alpha) / total) for alpha in alphas]
 
 
+@documented
 class ElasticNet(SquaredLossRegressor):
     """Elastic net, certified.
 
@@ -272,70 +126,23 @@ class ElasticNet(SquaredLossRegressor):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength of the penalty, >= 0.
+    {alpha}
     l1_ratio : float, default=0.5
         Share of the l1 penalty, in [0, 1].
-    fit_intercept : bool, default=True
-        Whether there is an intercept c; it is not penalised.
-    precompute : bool or array-like, default=False
-        No effect: the solver decides what to precompute.
-    max_iter : int, default=10000
-        Most passes over the data.
-    copy_X : bool, default=True
-        No effect: X is never written to.
-    tol : float, default=1e-8
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
-    positive : bool, default=False
-        Whether coefficients must be >= 0. (The intercept need not.)
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
-    selection : {"cyclic", "random"}, default="cyclic"
-        No effect: coordinates are not visited one by one.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`.
-    verbose : int, default=0
-        Show a live line.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the score on them no longer improves; the coefficients with
-        the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {fit_intercept precompute max_iter copy_X tol warm_start positive random_state selection}
+    {solver verbose early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        w.
-    sparse_coef_ : sparse matrix of shape (1, n_features) or (n_targets, n_features)
+    {coef_}
+    sparse_coef_ : sparse matrix
         ``coef_`` as a sparse matrix.
-    intercept_ : float or ndarray of shape (n_targets,)
-        c; 0.0 if ``fit_intercept=False``.
-    n_iter_ : int or list of int
-        Passes over the data, set-up apart; one per target.
+    {intercept_}
+    n_iter_ : int, or list of int for several targets
+        Passes over the data, set-up apart.
     dual_gap_ : float or ndarray of shape (n_targets,)
-        The gap of the certificate.
-    certificate_ : Certificate
-        The bound on the distance to the optimum; with several targets that of the target with
-        the largest relative gap.
-    certificates_ : list of Certificate
-        One per target.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        The dual point, which together with ``coef_`` proves the certificate.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+        The certified gap.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
 
     def __init__(
@@ -359,23 +166,7 @@ class ElasticNet(SquaredLossRegressor):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.solver = solver
-        self.verbose = verbose
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(
@@ -385,12 +176,7 @@ class ElasticNet(SquaredLossRegressor):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X columns sample_weight}
         check_input : bool, default=True
             No effect: input is always checked.
 
@@ -399,18 +185,14 @@ class ElasticNet(SquaredLossRegressor):
         self
         """
         self._check_options()
-        self._check_positive()
-        check.flags(self, "copy_X")
-        check.choice(self, "selection", ("cyclic", "random"))
-        check.precomputed(self)
-        solutions = self._fit_targets(X, y, sample_weight)
-        if len(solutions) == 1:  # as scikit-learn has it
+        passes = self._fit_targets(*self._targets_data(X, y, sample_weight))
+        gaps = [certificate.gap for certificate in self.certificates_]
+        if len(passes) == 1:  # as scikit-learn has it
             self.coef_ = self.coef_.reshape(-1)
-            self.n_iter_: int | list[int] = solutions[0].passes
-            self.dual_gap_: Any = solutions[0].certificate.gap
+            self.n_iter_: int | list[int] = passes[0]
+            self.dual_gap_: Any = gaps[0]
         else:
-            self.n_iter_ = [s.passes for s in solutions]
-            self.dual_gap_ = np.array([s.certificate.gap for s in solutions])
+            self.n_iter_, self.dual_gap_ = passes, np.array(gaps)
         return self
 
     def _strengths(self, targets: int, total: float) -> list[tuple[float, float]]:
@@ -425,6 +207,7 @@ class ElasticNet(SquaredLossRegressor):
         return sp.csr_matrix(self.coef_)
 
 
+@documented
 class Lasso(ElasticNet):
     """Lasso, certified.
 
@@ -434,18 +217,17 @@ class Lasso(ElasticNet):
 
     Parameters
     ----------
-    alpha : float, default=1.0
-        Strength of the penalty, >= 0.
-    fit_intercept, precompute, copy_X, max_iter, tol, warm_start, positive, random_state, \
-selection, solver, verbose, early_stopping, validation_fraction, n_iter_no_change, keep_run
-        As in `ElasticNet`.
+    {alpha fit_intercept precompute copy_X max_iter tol warm_start positive random_state}
+    {selection solver verbose early_stopping validation_fraction n_iter_no_change keep_run}
 
     Attributes
     ----------
-    coef_, sparse_coef_, intercept_, n_iter_, dual_gap_, certificate_, certificates_, \
-dual_coef_, status_, trace_, n_features_in_, feature_names_in_
+    coef_, sparse_coef_, intercept_, n_iter_, dual_gap_
         As in `ElasticNet`.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
+
+    l1_ratio = 1.0
 
     def __init__(
         self,
@@ -467,22 +249,4 @@ dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        super().__init__(
-            alpha=alpha,
-            l1_ratio=1.0,
-            fit_intercept=fit_intercept,
-            precompute=precompute,
-            copy_X=copy_X,
-            max_iter=max_iter,
-            tol=tol,
-            warm_start=warm_start,
-            positive=positive,
-            random_state=random_state,
-            selection=selection,
-            solver=solver,
-            verbose=verbose,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            keep_run=keep_run,
-        )
+        self._take(locals())

@@ -13,16 +13,17 @@ from dualgap._types import Array
 from dualgap._validation import LARGEST
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified
-from dualgap.estimators._data import validated
+from dualgap.estimators._base import DEFAULT_PASSES, Certified
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._folds import (
     FITTED,
+    Fold,
+    Sample,
     Walked,
     folds_of,
     in_parallel,
     refuse_metadata,
     router,
-    rows,
     solve_options,
     split_params,
     walk_along,
@@ -35,12 +36,13 @@ from dualgap.paths import MOST_POINTS, lambda_grid
 from dualgap.regularizers import NonNegative
 
 
+@documented
 class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
     """Elastic net whose strength and l1 share are chosen by cross-validation; all certified.
 
     The objective is that of `ElasticNet`. On every fold a path over alpha is solved, each point
-    started at the one before and certified; the pair with the smallest mean squared error, averaged
-    over the folds, is fitted to all data.
+    started at the one before and certified; the pair with the smallest mean squared error, weighted
+    within a fold and averaged over the folds, is fitted to all data.
 
     Parameters
     ----------
@@ -50,29 +52,8 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         The smallest alpha over the largest, where ``alphas`` is a number.
     alphas : int or array-like, default=100
         Strengths to try, or how many.
-    fit_intercept : bool, default=True
-        Whether there is an intercept; it is not penalised.
-    precompute, copy_X, selection
-        No effect, as in `ElasticNet`.
-    max_iter : int, default=10000
-        Most passes over the data for each fit.
-    tol : float, default=1e-6
-        A fit ends when the certified gap is at most ``tol`` times the objective.
-    cv : int, cross-validation generator or iterable, default=None
-        As in scikit-learn; None is 5 folds.
-    verbose : int, default=0
-        Show a live line for the last fit.
-    n_jobs : int, default=None
-        How many folds to work on at a time, as in joblib.
-    positive : bool, default=False
-        Whether coefficients must be >= 0. (The intercept need not.)
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {fit_intercept precompute max_iter tol cv copy_X verbose n_jobs positive random_state}
+    {selection solver keep_run}
 
     Attributes
     ----------
@@ -82,16 +63,15 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         The strengths, from large to small.
     mse_path_ : ndarray of shape (n_l1_ratio, n_alphas, n_folds)
         Mean squared errors; without the first axis for one ``l1_ratio``.
-    gap_path_ : ndarray of the shape of ``mse_path_``
-        The certified relative gap of every fit.
+    {gap_path_}
     coef_, intercept_, n_iter_, dual_gap_, certificate_, certificates_, dual_coef_, status_, trace_
         Of the last fit, as in `ElasticNet`.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {features}
     """
 
     early_stopping = False
     warm_start = False
+    _precompute_names = ("auto",)
 
     def __init__(
         self,
@@ -113,36 +93,15 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         solver: Any = "auto",
         keep_run: bool = False,
     ) -> None:
-        self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.solver = solver
-        self.keep_run = keep_run
+        self._take(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> ElasticNetCV:
         """Choose the strength by cross-validation and fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0, of the fits and of the errors within a fold.
-        **params
-            For the splitter, with scikit-learn's metadata routing.
+        {X values sample_weight}
+        {routed}
 
         Returns
         -------
@@ -150,27 +109,14 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         """
         refuse_metadata(self, "fit", params)
         self._check_options()
-        self._check_positive()
-        check.flags(self, "copy_X")
-        check.choice(self, "selection", ("cyclic", "random"))
-        check.precomputed(self, "auto")
         self._check_grid()
         ratios = self._ratios()
-        X, y = validated(
-            self,
-            X,
-            y,
-            accept_sparse=["csr", "csc"],
-            dtype=FLOATS,
-            y_numeric=True,
-            multi_output=True,
-        )
+        X, y, weights = self._data(X, y, sample_weight, y_numeric=True, multi_output=True)
         if y.ndim == 2:
             if y.shape[1] > 1:
                 raise ValueError(f"For multi-task outputs, use MultiTask{type(self).__name__}")
             y = _column(y)
         y = np.asarray(y, dtype=np.float64)
-        weights = check.sample_weights(sample_weight, X.shape[0])
         grids = self._grids(X, y, weights, ratios)
         routed = split_params(self, sample_weight, params)
         splits = {} if routed is None else routed.splitter.split
@@ -181,14 +127,14 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
             max(ratios) > 0.0, strong, penalised=weakest > 0.0, positive=bool(self.positive)
         )
         shared = (bool(self.fit_intercept), bool(self.positive), solve_options(self, kind))
-        data = X.tocsr() if hasattr(X, "tocsr") else X
+        data = Sample(X.tocsr() if hasattr(X, "tocsr") else X, y, weights)
         done = in_parallel(
             self,
             _fold_errors,
             [
-                (data, y, weights, train, test, grid, ratio, *shared)
+                (data, fold, grid, ratio, *shared)
                 for ratio, grid in zip(ratios, grids, strict=True)
-                for train, test in folds
+                for fold in folds
             ],
         )
         shape = (len(ratios), len(folds), -1)
@@ -259,13 +205,8 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
         """
         return router(self, splitter=check_cv(self.cv))
 
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
-
+@documented
 class LassoCV(ElasticNetCV):
     """Lasso whose strength is chosen by cross-validation; all certified.
 
@@ -275,9 +216,12 @@ class LassoCV(ElasticNetCV):
 
     Parameters
     ----------
-    eps, alphas, fit_intercept, precompute, max_iter, tol, copy_X, cv, verbose, n_jobs, positive, \
-random_state, selection, solver, keep_run
-        As in `ElasticNetCV`.
+    eps : float, default=1e-3
+        The smallest alpha over the largest, where ``alphas`` is a number.
+    alphas : int or array-like, default=100
+        Strengths to try, or how many.
+    {fit_intercept precompute max_iter tol copy_X cv verbose n_jobs positive random_state}
+    {selection solver keep_run}
 
     Attributes
     ----------
@@ -305,35 +249,15 @@ certificates_, dual_coef_, status_, trace_, n_features_in_, feature_names_in_
         solver: Any = "auto",
         keep_run: bool = False,
     ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy_X = copy_X
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.solver = solver
-        self.keep_run = keep_run
+        self._take(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> LassoCV:
         """Choose the strength by cross-validation and fit.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0, of the fits and of the errors within a fold.
-        **params
-            For the splitter, with scikit-learn's metadata routing.
+        {X values sample_weight}
+        {routed}
 
         Returns
         -------
@@ -376,11 +300,8 @@ def _column(y: Any) -> Any:
 
 
 def _fold_errors(
-    X: Any,
-    y: Array,
-    weights: Array | None,
-    train: Array,
-    test: Array,
+    data: Sample,
+    fold: Fold,
     alphas: Array,
     ratio: float,
     fit_intercept: bool,
@@ -388,13 +309,14 @@ def _fold_errors(
     options: dict[str, Any],
 ) -> tuple[Array, Walked]:
     """Mean squared errors on the test rows along the path fitted to the training rows."""
+    train, test = data.at(fold.train), data.at(fold.test)
     problem = Problem(
-        X[train],
-        y[train],
+        train.X,
+        train.y,
         regularizer=NonNegative() if positive else None,
         fit_intercept=fit_intercept,
-        sample_weight=rows(weights, train),
+        sample_weight=train.weights,
     )
     walked = walk_along(problem, [(a * ratio, a * (1.0 - ratio)) for a in alphas], options)
-    errors = y[test] - (X[test] @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T
-    return np.average(errors * errors, axis=1, weights=rows(weights, test)), walked
+    errors = test.y - (test.X @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T
+    return np.average(errors * errors, axis=1, weights=test.weights), walked

@@ -9,16 +9,17 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
-from dualgap.estimators._base import DEFAULT_PASSES, FLOATS, Certified, dense_rows, tasks_of
-from dualgap.estimators._callbacks import with_callbacks
+from dualgap.estimators._base import DEFAULT_PASSES, Certified, dense_rows, tasks_of
+from dualgap.estimators._callbacks import Tasks, with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
-from dualgap.estimators._data import validated
+from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
-from dualgap.estimators._stopping import BestScore, hold_back
+from dualgap.estimators._stopping import BestScore
 from dualgap.losses import SmoothedHinge, SquaredHinge
 from dualgap.trace import Snapshot
 
 
+@documented
 class LinearSVC(LinearClassifier, Certified):
     """Linear support vector classification, certified.
 
@@ -39,9 +40,7 @@ class LinearSVC(LinearClassifier, Certified):
         the hinge. The hinge itself is not smooth and is refused.
     dual : "auto" or bool, default="auto"
         No effect: primal and dual are solved together.
-    tol : float, default=1e-6
-        The fit ends when the certified gap is at most ``tol`` times the objective. 0 asks for
-        what float64 can give.
+    {tol}
     C : float, default=1.0
         Inverse strength of the penalty, > 0.
     multi_class : {"ovr"}, default="ovr"
@@ -53,32 +52,12 @@ class LinearSVC(LinearClassifier, Certified):
     class_weight : dict or "balanced", default=None
         Weights of the classes; with more than two they weigh the positive rows of each
         problem, as in scikit-learn.
-    verbose : int, default=0
-        Show a live line.
-    random_state : int, RandomState instance or None, default=None
-        Seed of randomised solvers and of the early stopping split.
-    max_iter : int, default=10000
-        Most passes over the data, for each problem.
-    solver : str or dualgap algorithm, default="auto"
-        ``"auto"`` or an algorithm of `dualgap.solve`.
-    warm_start : bool, default=False
-        Go on from the last fit. With the same data and parameters the run is continued exactly
-        (primal and dual point, step sizes, adaptation); else it starts from the last points.
-    early_stopping : bool, default=False
-        Hold rows back and stop when the accuracy on them no longer improves; the coefficients
-        with the best score are kept, with their certificate.
-    validation_fraction : float, default=0.1
-        Share of the rows to hold back.
-    n_iter_no_change : int, default=5
-        Checks without improvement before an early stop.
-    keep_run : bool, default=False
-        Whether a saved model (pickle, joblib, another process) keeps ``dual_coef_``, ``trace_`` and
-        what a warm start goes on from exactly; else it has predictions and certificate.
+    {verbose random_state max_iter solver warm_start early_stopping validation_fraction}
+    {n_iter_no_change keep_run}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    {classes_}
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         w.
     intercept_ : ndarray of shape (1,) or (n_classes,), or float
@@ -86,19 +65,7 @@ class LinearSVC(LinearClassifier, Certified):
         ``fit_intercept=False``.
     n_iter_ : int
         Passes over the data, set-up apart; the most that a class took.
-    certificate_ : Certificate
-        The bound on the distance to the optimum; with several classes that of the problem with
-        the largest relative gap.
-    certificates_ : list of Certificate
-        One per problem.
-    dual_coef_ : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The dual points, which together with ``coef_`` prove the certificates.
-    status_ : Status
-        How the solve ended; ``str(status_)`` is a sentence.
-    trace_ : Trace
-        What happened at every check.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
 
     least_iterations = 0
@@ -125,24 +92,7 @@ class LinearSVC(LinearClassifier, Certified):
         n_iter_no_change: int = 5,
         keep_run: bool = False,
     ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.solver = solver
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_run = keep_run
+        self._take(locals())
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -150,12 +100,7 @@ class LinearSVC(LinearClassifier, Certified):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : float or array-like of shape (n_samples,), default=None
-            Weights >= 0.
+        {X labels sample_weight}
 
         Returns
         -------
@@ -163,9 +108,8 @@ class LinearSVC(LinearClassifier, Certified):
         """
         self._check_options()
         check.choice(self, "penalty", ("l1", "l2"))
-        C = check.real(self, "C", open_low=True)
+        check.real(self, "C", open_low=True)
         scaling = check.real(self, "intercept_scaling", open_low=True)
-        loss = self._loss()
         if not (isinstance(self.dual, str) and self.dual == "auto"):
             check.flags(self, "dual")
         if isinstance(self.multi_class, str) and self.multi_class == "crammer_singer":
@@ -174,67 +118,73 @@ class LinearSVC(LinearClassifier, Certified):
                 "does not have; use multi_class='ovr', or scikit-learn's LinearSVC."
             )
         check.choice(self, "multi_class", ("ovr",))
-        X, y = validated(self, X, y, accept_sparse=["csr", "csc"], dtype=FLOATS)
+        loss = self._loss()
+        X, y, weights = self._data(X, y, sample_weight)
         labels = encode(y)
-        weights = check.sample_weights(sample_weight, X.shape[0])
         self.classes_ = labels.classes
         tasks = tasks_of(self, X, y, weights)
         at_least_two(labels, weights)
         by_class = class_weights(self.class_weight, labels, y, weights)
         codes, held = labels.codes, None
         if self.early_stopping:
-            (X, codes, weights), held = hold_back(
-                X,
-                codes,
-                weights,
-                fraction=self.validation_fraction,
-                seed=self.random_state,
-                stratify=codes,
-            )
+            (X, codes, weights), held = self._hold_back(X, codes, weights, stratify=codes)
         self._remember(X, codes, weights)
         rows = with_constant(X, scaling) if self.fit_intercept else X
-        K = labels.classes.size
-        first: Problem | None = None
-        solutions = []
-        for k in [1] if K == 2 else range(K):
-            positive = codes == k
-            b = np.where(positive, 1.0, -1.0)
-            own = weights
-            if by_class is not None:  # liblinear weighs the rest only if it is a class
-                rest = by_class[1 - k] if K == 2 else 1.0
-                factor = np.where(positive, by_class[k], rest)
-                own = factor if weights is None else weights * factor
-            if first is None or by_class is not None:
-                strength = 1.0 / (C * check.total_weight(own, X.shape[0]))
-                if isinstance(loss, SquaredHinge):  # liblinear's has no 1/2
-                    strength /= 2.0
-                l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
-                problem = Problem(rows, b, loss=loss, l1=l1, l2=l2, sample_weight=own)
-                first = problem
-            else:
-                problem = first.replace(b=b)
+        two, solutions = labels.classes.size == 2, []
+        problem: Problem | None = None
+        for k in [1] if two else range(labels.classes.size):
+            problem = self._against_the_rest(rows, codes, k, weights, by_class, loss, problem)
             stop = None
             if held is not None:
                 stop = BestScore(_accuracy(held, k, scaling), self.n_iter_no_change)
-
-            def watch(snapshot: Snapshot) -> bool:
-                def attributes() -> dict[str, Any]:
-                    coef, intercept = self._rows([np.array(snapshot.x)], np.float64)
-                    return {"coef_": coef, "intercept_": intercept}
-
-                return tasks.check(attributes)
-
-            watcher = watch if tasks.watched and K == 2 else None
+            watcher = self._watch(tasks) if tasks.watched and two else None
             solutions.append(self._solve(problem, part=k, watch=watcher, stop=stop))
         solutions = [solution.rounded(X.dtype) for solution in solutions]
         self.coef_, self.intercept_ = self._rows([s.x for s in solutions], X.dtype)
         if not self.fit_intercept:
             self.intercept_ = 0.0  # as scikit-learn has it
-        self.dual_coef_ = solutions[0].y if K == 2 else np.stack([s.y for s in solutions], axis=1)
+        self.dual_coef_ = solutions[0].y if two else np.stack([s.y for s in solutions], axis=1)
         self.n_iter_ = max(s.passes for s in solutions)
         self._keep(solutions)
         tasks.end()
         return self
+
+    def _against_the_rest(
+        self,
+        rows: Any,
+        codes: Any,
+        k: int,
+        weights: Array | None,
+        by_class: Array | None,
+        loss: SquaredHinge | SmoothedHinge,
+        other: Problem | None,
+    ) -> Problem:
+        """The problem of class k; ``other`` is that of another class, if there is one."""
+        positive = codes == k
+        b = np.where(positive, 1.0, -1.0)
+        if by_class is None and other is not None:
+            return other.replace(b=b)
+        if by_class is not None:  # liblinear weighs the rest only if it is a class
+            rest = by_class[1 - k] if self.classes_.size == 2 else 1.0
+            factor = np.where(positive, by_class[k], rest)
+            weights = factor if weights is None else weights * factor
+        strength = 1.0 / (float(self.C) * check.total_weight(weights, rows.shape[0]))
+        if isinstance(loss, SquaredHinge):  # liblinear's has no 1/2
+            strength /= 2.0
+        l1, l2 = (strength, 0.0) if self.penalty == "l1" else (0.0, strength)
+        return Problem(rows, b, loss=loss, l1=l1, l2=l2, sample_weight=weights)
+
+    def _watch(self, tasks: Tasks) -> Any:
+        """What tells scikit-learn's callbacks of each check."""
+
+        def watch(snapshot: Snapshot) -> bool:
+            def attributes() -> dict[str, Any]:
+                coef, intercept = self._rows([np.array(snapshot.x)], np.float64)
+                return {"coef_": coef, "intercept_": intercept}
+
+            return tasks.check(attributes)
+
+        return watch
 
     def _loss(self) -> SquaredHinge | SmoothedHinge:
         if isinstance(self.loss, SquaredHinge | SmoothedHinge):
@@ -262,12 +212,6 @@ class LinearSVC(LinearClassifier, Certified):
             return point
         point[-1] /= self.intercept_scaling
         return np.append(point, 0.0)
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse data are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _accuracy(held: tuple[Any, Any, Array | None], k: int, scaling: float) -> Any:

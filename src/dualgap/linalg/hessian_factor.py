@@ -30,10 +30,6 @@ LARGEST_SIDE = 4096
 """No matrix with a larger side is factorised (128 MiB)."""
 MOST_CANCELLED = 1e-10
 """At least this share is left of Woodbury's difference: a larger l2 stands in where it is less."""
-LITTLE = 0.02
-"""Rows with less than this share of the mean of w_i |a_i|^2 may be left out of the Gram matrix."""
-WORTH_IT = 0.6
-"""Rows are left out only if no more than this share of them is left: copying them costs, too."""
 LEAST_PIVOT = 3e-3
 """A factor of float32 data serves if no pivot at unit diagonal is below this: less may be 0."""
 
@@ -77,8 +73,6 @@ class HessianFactor:
         The last column of A, if it is free, from an earlier factorisation by rows.
     gram : array of shape (d, d), optional
         A'WA of an earlier factorisation by columns.
-    norms : array of shape (n,), optional
-        |a_i|^2. If given, rows of little w_i |a_i|^2 are left out of the Gram matrix.
     narrow : Narrow, optional
         The design to a few digits: the Gram matrix is made of it.
     """
@@ -96,7 +90,6 @@ class HessianFactor:
         outer: Array | None = None,
         last: Array | None = None,
         gram: Array | None = None,
-        norms: Array | None = None,
         narrow: Narrow | None = None,
     ) -> None:
         self.design, self.w, self.l2 = design, w, l2
@@ -104,10 +97,10 @@ class HessianFactor:
         self.columns = by_columns(design)
         self.outer = outer
         if self.columns:
-            self.gram = self._gram(norms, narrow) if gram is None else gram
+            self.gram = self._gram(narrow) if gram is None else gram
             self.cholesky = cholesky(self.gram, l2)
             if self.is_narrow and self.cholesky.least_pivot < LEAST_PIVOT:
-                self.gram, self.is_narrow = self._gram(norms, None), False
+                self.gram, self.is_exact, self.is_narrow = self._gram(None), True, False
                 self.cholesky = cholesky(self.gram, l2)
             return
         self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
@@ -139,19 +132,12 @@ class HessianFactor:
         """The least pivot at unit diagonal: far below 1 where H is nearly singular."""
         return self.cholesky.least_pivot
 
-    def _gram(self, norms: Array | None, narrow: Narrow | None) -> Array:
-        """A'WA, of the rows that count."""
-        if narrow is not None:
-            self.is_exact, self.is_narrow = False, True
-            return narrow.gram(self.w)
-        if norms is None:
+    def _gram(self, narrow: Narrow | None) -> Array:
+        """A'WA."""
+        if narrow is None:
             return weighted_gram(self.design, self.w)
-        share = self.w * norms
-        counts = share >= LITTLE * share.mean()
-        if np.count_nonzero(counts) > WORTH_IT * counts.size:
-            return weighted_gram(self.design, self.w)
-        self.is_exact = False
-        return weighted_gram(self.design.take(counts), self.w[counts])
+        self.is_exact, self.is_narrow = False, True
+        return narrow.gram(self.w)
 
     def with_strengths(self, l2: Array) -> HessianFactor:
         """The factor for other l2 and the same W, where that is cheap; else this one."""

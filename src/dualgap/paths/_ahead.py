@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dualgap._types import Array
 from dualgap.problem import Problem
 
 MOST = 3
-"""Points that a polynomial goes through."""
+"""A polynomial goes through so many points; a path with no more is left to solves."""
 
 
 class Stop(NamedTuple):
@@ -32,13 +32,12 @@ class Stop(NamedTuple):
 def ahead(problem: Problem, behind: Sequence[Stop]) -> tuple[Array, Array | None]:
     """x, and z if it is kept, at the strength of the problem."""
     near, at = _polynomial(problem, behind)
-    x = _combined(at, [stop.x for stop in near])
+    x, d = _combined(at, [stop.x for stop in near]), problem.d
     z = None if near[-1].z is None else _combined(at, [stop.z for stop in near])
     if problem.l1 > 0:
-        d = problem.d
-        kept = np.sign(x[:d]) == np.sign(near[-1].x[:d])
-        if not kept.all():
-            x[:d][~kept] = 0.0
+        turned = np.sign(x[:d]) != np.sign(near[-1].x[:d])
+        if turned.any():
+            x[:d][turned] = 0.0
             z = None if z is None else problem.predict(x)
     return x, z
 
@@ -49,29 +48,21 @@ def dual_ahead(problem: Problem, behind: Sequence[Stop]) -> Array:
     return problem.loss.into_domain(_combined(at, [stop.y for stop in near]), problem.b)
 
 
+def _combined(at: list[float], arrays: list[Any]) -> Array:
+    """sum_k at_k arrays_k."""
+    return np.asarray(sum(share * array for share, array in zip(at, arrays, strict=True)))
+
+
 def _polynomial(problem: Problem, behind: Sequence[Stop]) -> tuple[Sequence[Stop], list[float]]:
     """The points that it goes through, and what each contributes."""
     near = behind[-MOST:]
-    if problem.l1 > 0 and not _same_signs(problem, near):
+    signs = [np.sign(stop.x[: problem.d]) for stop in near] if problem.l1 > 0 else []
+    if any(not np.array_equal(signs[0], others) for others in signs[1:]):
         near = behind[-2:]
     strength = problem.l1 + problem.l2
     if min(strength, *(stop.strength for stop in near)) <= 0.0:
         return near[-1:], [1.0]
     return near, shares([math.log(stop.strength) for stop in near], math.log(strength))
-
-
-def _same_signs(problem: Problem, near: Sequence[Stop]) -> bool:
-    signs = [np.sign(stop.x[: problem.d]) for stop in near]
-    return all(np.array_equal(signs[0], others) for others in signs[1:])
-
-
-def _combined(at: list[float], arrays: Sequence[Array | None]) -> Array:
-    """sum_k at_k arrays_k."""
-    out = np.zeros_like(arrays[0])
-    for share, array in zip(at, arrays, strict=True):
-        assert array is not None
-        out += share * array
-    return out
 
 
 def shares(at: list[float], where: float) -> list[float]:

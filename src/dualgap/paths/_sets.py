@@ -1,13 +1,18 @@
-"""Squared loss with l1 and more columns than rows: Gram matrices of the columns that matter.
+"""The squared loss in a few numbers; with l1, Gram matrices of the columns that matter.
 
-With all centred where there is an intercept, as in `_gram`, each point of the path is found by
+With m = A'q, all centred where there is an intercept c = mean(b) - m'x,
+
+    P(x) = (1/2)(x'Gx - 2 v'x + e) + g(x),   G = A'QA - mm',  v = A'Q(b - mean(b)),  e = |b|_Q^2
+
+and strengths change neither G nor v nor e. With l1 each point of the path is found by
 
     S   <- the support, and the columns whose gradients are near l1
     x_S <- the minimiser of P over x_S, by descent on G_SS from the point before
     r   <- A x - b,   u <- A'Qr,   until the gap at y = t r is small enough
 
 G_SS serves all points until a column is needed that S has not. The gap rests on products with the
-data, so that nothing outside of S is forgotten.
+data, so that nothing outside of S is forgotten. With no more columns than rows S has them all, and
+u = G x - v.
 """
 
 from __future__ import annotations
@@ -15,12 +20,14 @@ from __future__ import annotations
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.algorithms.second_order.gram_descent import descend
+from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.designs import Columns
-from dualgap.paths._quadratic import Centred, is_close, value_and_gap
+from dualgap.driver.light import MOST_STEPS
+from dualgap.linalg.hessian_factor import symmetric_gram
+from dualgap.linalg.penalised import Penalty, descend
 from dualgap.problem import Problem
 
-NEEDED = 0.97
+NEEDED = 0.95
 """S must have every column whose gradient is larger than this share of its l1."""
 CLOSE = 0.8
 """A new S has every column whose gradient is larger than this share of its l1."""
@@ -28,12 +35,58 @@ TOO_MANY = 2
 """S is chosen anew once it has more than this many times the columns that a new one would have."""
 LARGEST = 4
 """With more columns in S than this many times the rows, sweeps over columns would be shorter."""
-ALWAYS = 400
-"""A set of up to so many columns is never too large: its Gram matrix costs next to nothing."""
-ROUNDS = 12
-"""A point that so many sets have not solved is left to a solve of its own."""
 INSIDE = 0.5
 """On S descent goes on until the gap there is this share of what is aimed at for all columns."""
+MARGIN = 0.3
+"""Points are aimed at this share of the gap that is asked for; the rest is left for rounding."""
+
+
+class Centred:
+    """The numbers that need one reading of the data: mean(b), b less that, m, v and e."""
+
+    def __init__(self, problem: Problem) -> None:
+        b = problem.b if problem.offset is None else problem.b - problem.offset
+        self.mean = problem.mean(b) if problem.fit_intercept else 0.0
+        self.b = b - self.mean
+        self.v = problem.base.rmatvec(problem.q * self.b)
+        self.e = problem.mean(self.b * self.b)
+        self.m = problem.base.rmatvec(problem.q) if problem.fit_intercept else np.zeros(problem.d)
+
+    def gram(self, problem: Problem) -> Array:
+        """G."""
+        G = symmetric_gram(problem.base, problem.q)
+        if problem.fit_intercept:
+            G -= np.outer(self.m, self.m)
+        return G
+
+    def joined(self, problem: Problem, x: Array) -> Array:
+        """x with the best intercept last, if there is one."""
+        if not problem.fit_intercept:
+            return x
+        out = np.empty(problem.size)
+        out[:-1], out[-1] = x, (self.mean - self.m @ x) / problem.intercept_scale
+        return out
+
+
+def value_and_gap(square: float, x: Array, u: Array, l1: Array, l2: Array) -> tuple[float, float]:
+    """P and the gap at y = t r: (1 - t)^2 |r|^2/2 + g(x) + g*(-tu) + t u'x.
+
+    Here r = A x - b with |r|^2 = ``square``, and u = A'Qr. Either all l2_j are positive or none is.
+    """
+    size, value, slope = np.abs(u), float(l1 @ np.abs(x)), float(u @ x)
+    if l2.size and l2[0] > 0.0:
+        over = np.maximum(size - l1, 0.0)
+        value += 0.5 * float((l2 * x) @ x)
+        gap = value + 0.5 * float(over @ (over / l2)) + slope
+    else:
+        outside = float((size / l1).max(initial=1.0))
+        gap = value + slope / outside + 0.5 * (1.0 - 1.0 / outside) ** 2 * square
+    return 0.5 * square + value, gap
+
+
+def is_close(problem: Problem, primal: float, gap: float, tol: float) -> bool:
+    """Whether the gap is small enough for a tolerance, with room for rounding."""
+    return gap <= MARGIN * tol * problem.scale(primal)
 
 
 class Sets(Centred):
@@ -42,9 +95,11 @@ class Sets(Centred):
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self.x, self.u, self.square = np.zeros(problem.d), -self.v, self.e
-        self.at = np.empty(0, dtype=np.intp)
-        self.inside = np.zeros(problem.d, dtype=bool)
-        self.G = np.empty((0, 0))
+        n, d = problem.base.shape
+        self.has_all = d <= n
+        self.at = np.arange(d if self.has_all else 0)
+        self.inside = np.full(d, self.has_all)
+        self.G = self.gram(problem) if self.has_all else np.empty((0, 0))
         self.columns: Columns | None = None
         self.passes = 0.0
         self.gives_up = False
@@ -58,12 +113,17 @@ class Sets(Centred):
         return self.joined(problem, self.x)
 
     def _find(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
-        for _ in range(ROUNDS):
+        for _ in range(MOST_STEPS):
             primal, gap = value_and_gap(self.square, self.x, self.u, l1, l2)
             if is_close(problem, primal, gap, tol):
                 break
+            if self.has_all:
+                self._descend(problem, l1, l2, tol)
+                self.u = self.G @ self.x - self.v
+                self.square = max(0.0, self.e + float(self.x @ (self.u - self.v)))
+                break
             self._choose(problem, l1)
-            if self.at.size > max(LARGEST * problem.n, ALWAYS):
+            if self.at.size > max(LARGEST * problem.n, GRAMS.small_side):
                 self.gives_up = True
                 break
             self._descend(problem, l1[self.at], l2[self.at], tol)
@@ -100,12 +160,12 @@ class Sets(Centred):
         self.G = G
 
     def _descend(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
-        v = self.v[self.at]
+        at = slice(None) if self.has_all else self.at
+        v, share = self.v[at], 1.0 if self.has_all else INSIDE
 
         def enough(x: Array, u: Array) -> bool:
-            square = max(0.0, self.e + float(x @ (u - v)))
-            primal, gap = value_and_gap(square, x, u, l1, l2)
-            return is_close(problem, primal, gap, INSIDE * tol)
+            square = max(0.0, self.e + float(x @ (u - v)))  # |Ax - b|^2
+            return is_close(problem, *value_and_gap(square, x, u, l1, l2), share * tol)
 
-        x = self.x[self.at]
-        self.x[self.at] = descend(self.G, self.u[self.at], x, l1, l2, 0.0, enough)[0]
+        penalty = Penalty(l1, l2)
+        self.x[at] = descend(self.G, self.u[at], self.x[at], penalty, 0.0, enough)[0]

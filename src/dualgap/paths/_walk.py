@@ -1,9 +1,9 @@
 """The walk along a path: each point by the cheapest way that gets it certified.
 
-Squared loss and few columns: on the Gram matrix (`_gram`); with l2 alone, and too many columns, in
-one Krylov space (`_krylov`). Other losses, and l1 with many columns: by Newton steps that share
-their matrix, or what stands in for it (`_newton`). What these do not get certified, and everything
-else: a solve that starts ahead of the points before.
+Squared loss and few columns, or l2 alone: all points from one Gram matrix or one Krylov space
+(`_squared`). Other losses, and l1 with many columns: light runs of Newton's method that share their
+matrix, or what stands in for it (`_chords`). What these do not get certified, and everything else:
+a solve that starts ahead of the points before.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.certificate import Certificate, Estimate
 from dualgap.driver import arguments as given
+from dualgap.driver.light import MOST_STEPS, LightRun
 from dualgap.driver.solving import solve_problem
-from dualgap.paths import _gram, _krylov, _newton
+from dualgap.paths import _chords, _squared
 from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
 from dualgap.preconditioners import asked
 from dualgap.problem import Problem
@@ -58,15 +59,18 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
         What `Problem.solve` takes. ``x0`` (with the intercept) and ``y0`` start the first.
     """
     tol, passes = check_options(options)
-    ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= _newton.MOST
+    ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= MOST_STEPS
     # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
     ours = ours and problem.given is None and asked(problem) is None
-    if ours and _gram.pays(problem, strengths):
-        return _walk_on_gram(problem, strengths, tol, passes, options)
-    if ours and _krylov.pays(problem, strengths):
-        return _walk_in_krylov(problem, strengths, tol, passes, options)
-    tracker = _newton.Tracker(tol, passes) if ours and _newton.pays(problem, strengths) else None
-    return _walk(problem, strengths, tracker, options)
+    if ours and _squared.pays(problem, strengths):
+        return _walk_together(problem, strengths, tol, passes, options)
+    light = ours and _chords.pays(problem, strengths)
+    return _walk(problem, strengths, light_run(tol, passes) if light else None, options)
+
+
+def light_run(tol: float, most: float) -> LightRun:
+    """What finds points one after the other, in so many passes each."""
+    return LightRun(_chords.Chords(), tol, most)
 
 
 def check_options(options: dict[str, Any]) -> tuple[float, float]:
@@ -89,7 +93,7 @@ def _left_to_us(options: dict[str, Any]) -> bool:
 def _walk(
     problem: Problem,
     strengths: Strengths,
-    tracker: _newton.Tracker | None,
+    light: LightRun | None,
     options: dict[str, Any],
 ) -> Iterator[Point]:
     start: dict[str, Any] = {k: options.pop(k) for k in ("x0", "y0") if k in options}
@@ -99,31 +103,30 @@ def _walk(
         in_vain = 0.0
         if behind:
             x, z = ahead(problem, behind)
-            found = None if z is None or tracker is None else tracker.find(problem, x, z)
+            found = None if z is None or light is None else light.find(problem, x, z)
             if found is not None:
-                stop, certificate, passes = found
-                behind = [*behind[1 - MOST :], stop]
-                x, c = problem.split(stop.x)
-                yield Point(x, c, stop.y, certificate, Status.CONVERGED, passes)
+                behind = [*behind[1 - MOST :], Stop(l1 + l2, found.x, found.y, found.z)]
+                x, c = problem.split(found.x)
+                yield Point(x, c, found.y, found.certificate, Status.CONVERGED, found.passes)
                 continue
-            in_vain = 0.0 if tracker is None else tracker.spent
+            in_vain = 0.0 if light is None else light.spent
             start |= {"x0": _given(problem, x), "y0": dual_ahead(problem, behind)}
         result = solve_problem(problem, **start, **options)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         start = {"earlier": result.state}
         x = problem.joined(result.x, result.intercept)
-        z = None if tracker is None or tracker.gave_up else problem.predict(x)
+        z = None if light is None or light.gave_up else problem.predict(x)
         behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, z)]
         yield _point(result)._replace(passes=in_vain + result.passes)
 
 
-def _walk_on_gram(
+def _walk_together(
     problem: Problem, strengths: Strengths, tol: float, most: float, options: dict[str, Any]
 ) -> Iterator[Point]:
     done, x = 0, problem.zeros()
-    for x, y, certificate, passes in _gram.points(problem, strengths, tol, most):
-        if _gram.is_good(problem, certificate, tol):
+    for x, y, _, certificate, passes in _squared.points(problem, strengths, tol, most):
+        if _squared.is_good(problem, certificate, tol):
             yield Point(*problem.split(x), y, certificate, Status.CONVERGED, passes)
         else:
             x0 = _given(problem, x) if np.isfinite(x).all() else None
@@ -134,21 +137,9 @@ def _walk_on_gram(
         done += 1
     left = strengths[done:]
     if left:
-        tracker = _newton.Tracker(tol, most) if _newton.pays(problem, left) else None
+        light = light_run(tol, most) if _chords.pays(problem, left) else None
         start = {"x0": _given(problem, x)} if np.isfinite(x).all() else {}
-        yield from _walk(problem, left, tracker, {**options, **start})
-
-
-def _walk_in_krylov(
-    problem: Problem, strengths: Strengths, tol: float, most: float, options: dict[str, Any]
-) -> Iterator[Point]:
-    found = _krylov.points(problem, strengths, tol, most)
-    for k, (at, x, y, certificate, passes) in enumerate(found):
-        if not (certificate.certified and certificate.gap <= tol * at.scale(certificate.primal)):
-            start = {"x0": _given(at, x)} if np.isfinite(x).all() else {}
-            yield from _walk(at, strengths[k:], None, {**options, **start})
-            return
-        yield Point(*at.split(x), y, certificate, Status.CONVERGED, passes)
+        yield from _walk(problem, left, light, {**options, **start})
 
 
 def _point(result: Result) -> Point:

@@ -21,7 +21,7 @@ cancel, l2 a - clip(...) and f - l2 hi, are off by shares of what is subtracted:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,31 +44,38 @@ CHUNK = 2048
 LARGEST = float(np.finfo(np.float64).max)
 
 
+class Strengths(NamedTuple):
+    """l1 and l2 of some coordinates: all real numbers within a share ``blur`` of these floats."""
+
+    l1: Array
+    """One for each coordinate, or without axes where one serves all; >= 0, like l2."""
+    l2: Array
+    has_l1: bool = True
+    """Whether some l1 is positive."""
+    has_l2: bool = True
+    """Whether some l2 is positive."""
+    blur: float = 0.0
+
+    def at(self, rows: slice) -> Strengths:
+        """Those of some coordinates."""
+        return self._replace(l1=_some(self.l1, rows), l2=_some(self.l2, rows))
+
+
+Ends = tuple[Array, Array]
+"""The least and the largest value of each coordinate, or of all."""
+
+
 def gap_above(
-    x: Array,
-    s_lo: Array,
-    s_hi: Array,
-    l1: Array,
-    l2: Array,
-    *,
-    lower: Any = None,
-    upper: Any = None,
-    has_l1: bool = True,
-    has_l2: bool = True,
-    blur: float = 0.0,
+    x: Array, s_lo: Array, s_hi: Array, strengths: Strengths, ends: Ends | None = None
 ) -> Array:
     """At least the largest (*) for s in [s_lo, s_hi], coordinate by coordinate.
 
     Parameters
     ----------
     x, s_lo, s_hi : array of shape (d,)
-    l1, l2 : array of shape (d,) or ()
-        Strengths >= 0, each of which stands for all numbers within a share ``blur`` of it.
-    lower, upper : array of shape (d,) or (), or None
-        The box; None where there is none.
-    has_l1, has_l2 : bool
-        Whether some strength is positive.
-    blur : float
+    strengths : Strengths
+    ends : pair of arrays, optional
+        The box, where there is one.
 
     Returns
     -------
@@ -77,39 +84,34 @@ def gap_above(
     """
     x = np.asarray(x)
     out = np.empty(x.shape)
-    rest = (s_lo, s_hi, l1, l2, *(() if lower is None else (lower, upper)))
     with np.errstate(all="ignore"):
         for start in range(0, x.shape[0], CHUNK):
             rows = slice(start, start + CHUNK)
-            some = [v[rows] if np.ndim(v) else v for v in rest]
-            out[rows] = _gap(x[rows], *some, has_l1=has_l1, has_l2=has_l2, blur=blur)
+            box = None if ends is None else (_some(ends[0], rows), _some(ends[1], rows))
+            out[rows] = _gap(x[rows], s_lo[rows], s_hi[rows], strengths.at(rows), box)
     return out
 
 
-def _gap(
-    x: Array,
-    s_lo: Array,
-    s_hi: Array,
-    l1: Array,
-    l2: Array,
-    lower: Any = None,
-    upper: Any = None,
-    *,
-    has_l1: bool,
-    has_l2: bool,
-    blur: float,
-) -> Array:
+def _some(values: Array, rows: slice) -> Array:
+    """The values of some coordinates, of values that there may be one of for all."""
+    return values[rows] if np.ndim(values) else values
+
+
+def _gap(x: Array, s_lo: Array, s_hi: Array, strengths: Strengths, ends: Ends | None) -> Array:
     """`gap_above` of so many coordinates that what is in between stays in the cache."""
     sign = np.copysign(1.0, x)
     a = np.abs(x)
     t = np.empty((2, *x.shape))
     np.multiply(sign, s_lo, out=t[0])  # the two ends, in either order
     np.multiply(sign, s_hi, out=t[1])
-    free = (l1 == 0.0) & (l2 == 0.0)
-    if lower is None:
-        gap = _elastic_net(a, t, l1, l2, has_l1, has_l2, blur)
+    free = (strengths.l1 == 0.0) & (strengths.l2 == 0.0)
+    if ends is None:
+        gap = _elastic_net(a, t, strengths)
     else:
-        gap = _box(a, t, l1, l2, sign, lower, upper, has_l2, blur)
+        lower, upper = ends
+        turned = sign < 0.0
+        lo, hi = np.where(turned, -upper, lower), np.where(turned, -lower, upper)
+        gap = _box(a, t, strengths, lo, hi)
         gap[:, (x < lower) | (x > upper)] = np.inf
         free &= (lower == -np.inf) & (upper == np.inf)
     out = np.maximum(gap[0], gap[1])
@@ -121,10 +123,9 @@ def _gap(
     return np.asarray(out)
 
 
-def _elastic_net(
-    a: Array, t: Array, l1: Array, l2: Array, has_l1: bool, has_l2: bool, blur: float
-) -> Array:
+def _elastic_net(a: Array, t: Array, strengths: Strengths) -> Array:
     """The first two terms of (*), which are all where there are no ends."""
+    l1, l2, has_l1, has_l2, blur = strengths
     gap: Array | None = None
     f, slack = t, 0.0
     if has_l1:
@@ -172,23 +173,12 @@ def _curved(a: Array, f: Array, slack: Any, l2: Array, blur: float) -> Array:
     return np.asarray(np.where(l2 > 0.0, curved, 0.0))
 
 
-def _box(
-    a: Array,
-    t: Array,
-    l1: Array,
-    l2: Array,
-    sign: Array,
-    lower: Any,
-    upper: Any,
-    has_l2: bool,
-    blur: float,
-) -> Array:
+def _box(a: Array, t: Array, strengths: Strengths, lo: Array, hi: Array) -> Array:
     """All terms of (*); clip(f, ...) is off by a share of itself as f, l2 lo and l2 hi are.
 
     For if rounding moves f across l2 hi, both are within their shares of each other.
     """
-    turned = sign < 0.0
-    lo, hi = np.where(turned, -upper, lower), np.where(turned, -lower, upper)
+    l1, l2, _, has_l2, blur = strengths
     most = at_most(l1, blur)
     kept = np.minimum(np.maximum(t, -most), most)
     f, slack = _beyond(t, l1, kept, blur)

@@ -202,17 +202,10 @@ class Box(Regularizer):
 
     def gap_above(self, x: Array, s_lo: Array, s_hi: Array, blur: float = 0.0) -> Array:
         """The sum of four terms >= 0 that is derived in `dualgap.regularizers.bounds`."""
-        return bounds.gap_above(
-            x,
-            s_lo,
-            s_hi,
-            self.l1,
-            self.l2,
-            lower=self.lower,
-            upper=self.upper,
-            has_l2=self.penalised_strength > 0.0,
-            blur=blur,
+        strengths = bounds.Strengths(
+            self.l1, self.l2, has_l2=self.penalised_strength > 0.0, blur=blur
         )
+        return bounds.gap_above(x, s_lo, s_hi, strengths, (self.lower, self.upper))
 
     def _is_outside(self, x: Array) -> bool:
         return bool(((x < self.lower) | (x > self.upper)).any())

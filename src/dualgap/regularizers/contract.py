@@ -20,6 +20,7 @@ from dualgap._names import needed
 from dualgap._types import Array, Mask
 from dualgap.enclosures.directed import UNIT
 from dualgap.enclosures.strengths import at_least
+from dualgap.regularizers.enclosures import Enclosures
 
 NEEDED_BY: dict[str, str] = {
     "value": "every algorithm and every certificate",
@@ -30,11 +31,6 @@ NEEDED_BY: dict[str, str] = {
     "strong_convexity": "the step sizes of every algorithm",
 }
 """What has to be written, and who needs it."""
-
-ENCLOSURES = ("gap_above", "value_above", "value_below", "inner_interval")
-"""What has to be written beside, for certificates that hold with all rounding included."""
-ENCLOSED = ("value", "conj", "dual_interval", "fenchel_gap")
-"""What says which function it is: a subclass that changes it does not inherit enclosures."""
 
 INTO = 1e-12
 """With a step as short as this prox moves a point into the domain and does nothing else."""
@@ -51,7 +47,7 @@ class Bounded(NamedTuple):
     upper: Any
 
 
-class Regularizer(ABC):
+class Regularizer(Enclosures, ABC):
     """Base of the regularisers: a separable convex function g >= 0 of the coefficients.
 
     A subclass writes `value`, `prox`, `conj`, `dual_interval`, `fenchel_gap` and
@@ -78,19 +74,6 @@ class Regularizer(ABC):
     """Whether this is the elastic net, with arrays l1 and l2 that every kernel can read."""
     has_bounds: ClassVar[bool] = False
     """Whether arrays l1, l2, lower and upper say everything: what bounded kernels read."""
-    has_enclosures: ClassVar[bool] = False
-    """Whether `gap_above`, `value_above`, `value_below` and `inner_interval` are written, bounds
-    that hold for real numbers: True by itself for a subclass that defines them."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """See whether there are enclosures, and whether they are of this very function."""
-        super().__init_subclass__(**kwargs)
-        if "has_enclosures" in cls.__dict__:
-            return
-        own = cls.__dict__.keys()
-        written = all(getattr(cls, name) is not getattr(Regularizer, name) for name in ENCLOSURES)
-        stale = any(name in own for name in ENCLOSED) and not all(n in own for n in ENCLOSURES)
-        cls.has_enclosures = written and not stale
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Say who needs what is missing, where Python would only say that it is missing."""
@@ -324,71 +307,7 @@ class Regularizer(ABC):
         """
         return None
 
-    # ---- enclosures: bounds that hold for real numbers, the rounding of floats included ----
-
-    def gap_above(self, x: Array, s_lo: Array, s_hi: Array, blur: float = 0.0) -> Array:
-        """At least g_j(x_j) + g_j*(s) - s x_j for every real s in [s_lo_j, s_hi_j].
-
-        Of s outside of the dual interval nothing is said. The expression is convex in s, so that
-        the larger one of its values at the two ends bounds it, each end first moved into the
-        interval if it is outside.
-
-        Parameters
-        ----------
-        x, s_lo, s_hi : array of shape (d,)
-            Floats, taken as the real numbers that they are.
-        blur : float
-            Strengths stand for all real numbers within this share of them, and the bound holds
-            for each of those.
-
-        Returns
-        -------
-        array of shape (d,)
-            inf where nothing better can be said, nan nowhere; 0 on a coordinate without penalty.
-        """
-        raise NotImplementedError(f"{self!r} has no enclosures.")
-
-    def value_above(self, x: Array, blur: float = 0.0) -> float:
-        """At least g(x), +inf where x is outside of its domain.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-        blur : float
-
-        Returns
-        -------
-        float
-        """
-        raise NotImplementedError(f"{self!r} has no enclosures.")
-
-    def value_below(self, x: Array, blur: float = 0.0) -> float:
-        """At most g(x), and >= 0.
-
-        Parameters
-        ----------
-        x : array of shape (d,)
-        blur : float
-
-        Returns
-        -------
-        float
-        """
-        raise NotImplementedError(f"{self!r} has no enclosures.")
-
-    def inner_interval(self, blur: float = 0.0) -> tuple[Any, Any]:
-        """Floats low <= 0 <= high with [low, high] inside of the dual interval.
-
-        Parameters
-        ----------
-        blur : float
-
-        Returns
-        -------
-        low, high : float or array of shape (d,)
-            As wide as floats allow; -inf and inf where there is no end.
-        """
-        raise NotImplementedError(f"{self!r} has no enclosures.")
+    # ---- for certificates ----
 
     def strength_below(self, blur: float = 0.0) -> Array:
         """At most the l2_j for which g_j(x) - (l2_j/2) x^2 is convex, as real numbers.
@@ -405,23 +324,6 @@ class Regularizer(ABC):
         """
         l2 = np.asarray(self.smooth_part(), dtype=np.float64)
         return np.asarray(at_least(l2, blur + 4.0 * UNIT) if self.has_enclosures else 0.0 * l2)
-
-    def zero_interval(self, blur: float = 0.0) -> tuple[Any, Any]:
-        """Floats with every s between them a slope of g_j at 0: s x <= g_j(x) - g_j(0) for all x.
-
-        If the s_j of every dual solution is strictly between them, x_j = 0 in every solution. This
-        is not the dual interval, which is everything where g_j is strongly convex.
-
-        Parameters
-        ----------
-        blur : float
-
-        Returns
-        -------
-        low, high : float or array of shape (d,)
-            low > high where nothing is known, as by default.
-        """
-        return np.inf, -np.inf
 
     # ---- what follows, for the package itself ----
 

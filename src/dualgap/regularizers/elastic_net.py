@@ -205,9 +205,8 @@ class ElasticNet(Regularizer):
 
     def gap_above(self, x: Array, s_lo: Array, s_hi: Array, blur: float = 0.0) -> Array:
         """|x|(l1 - clip(sgn(x) s, -l1, l1)) + (l2 x - S(s, l1))^2/(2 l2), both terms >= 0."""
-        return bounds.gap_above(
-            x, s_lo, s_hi, self.l1, self.l2, has_l1=self.has_l1, has_l2=self.has_l2, blur=blur
-        )
+        strengths = bounds.Strengths(self.l1, self.l2, self.has_l1, self.has_l2, blur)
+        return bounds.gap_above(x, s_lo, s_hi, strengths)
 
     def value_above(self, x: Array, blur: float = 0.0) -> float:
         """At least g(x)."""

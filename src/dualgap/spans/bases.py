@@ -9,6 +9,7 @@ row: a relation whose terms are added up without any rounding.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -31,8 +32,17 @@ most this; relations in real data, such as those of indicator columns, have smal
 RELATION_LIMIT = 4_000_000
 """Most entries of an exact relation that are added up one by one."""
 
-Orthonormal = tuple[Double, Array, float, Places]
-"""X, C = B_kept X, a lower bound on the least singular value of B_kept X, and which are kept."""
+
+class Orthonormal(NamedTuple):
+    """Columns of B that are independent, and what makes them nearly orthonormal."""
+
+    X: Double
+    C: Array
+    """B_kept X."""
+    low: float
+    """A lower bound on its least singular value."""
+    kept: Places
+    """Which columns of B are kept."""
 
 
 def orthonormal(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
@@ -62,18 +72,18 @@ def groups_of_rows(F: Array, counts: Mask) -> tuple[Array, tuple[Array, Double]]
         return None
     turned = np.ascontiguousarray(distinct.T)
     rows = orthonormal(of(turned), turned, np.ones(F.shape[1], dtype=bool))
-    if rows is None or rows[3].size < k:
+    if rows is None or rows.kept.size < k:
         return None
     E = np.zeros((F.shape[0], k))
     E[some, group.reshape(-1)] = 1.0
-    return E, (turned[:, rows[3]], rows[0])
+    return E, (turned[:, rows.kept], rows.X)
 
 
 def _by_householder(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
     """In float64."""
     n, m = F.shape
     if m == 0:
-        return of(np.zeros((0, 0))), np.zeros((n, 0)), 1.0, np.zeros(0, dtype=np.intp)
+        return Orthonormal(of(np.zeros((0, 0))), np.zeros((n, 0)), 1.0, np.zeros(0, dtype=np.intp))
     lengths = np.linalg.norm(B.high, axis=0)
     R, order = scipy.linalg.qr(
         B.high / lengths, mode="r", pivoting=True, check_finite=False, overwrite_a=True
@@ -90,7 +100,7 @@ def _by_householder(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
     C = B.high[:, kept] @ X
     sizes = np.abs(B.high[:, kept]) @ np.abs(X)
     low = _least_singular_value(C, gamma(rank + 8) * float(np.linalg.norm(sizes)))
-    return (of(X), C, low, kept) if low > 0.5 else None
+    return Orthonormal(of(X), C, low, kept) if low > 0.5 else None
 
 
 def _by_gram_schmidt(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
@@ -136,7 +146,7 @@ def _by_gram_schmidt(B: Double, F: Array, counts: Mask) -> Orthonormal | None:
     error = 64.0 * (at.size + 4) * UNIT**2 * float(np.linalg.norm(size))
     error += UNIT * float(np.linalg.norm(C))
     low = _least_singular_value(C, error)
-    return (basis, C, low, at) if low > 0.5 else None
+    return Orthonormal(basis, C, low, at) if low > 0.5 else None
 
 
 def _inverse_root(a: Double) -> Double:

@@ -26,19 +26,18 @@ value is ever taken for 0; where there is no proof there is no span.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from functools import cached_property
 
 import numpy as np
 
-from dualgap._types import Array, Mask, Places
+from dualgap._types import Array, Mask
 from dualgap.designs import Design
-from dualgap.designs.contract import block_rows
 from dualgap.linalg.double import Double, of, two_product
 from dualgap.linalg.normal_equations import NormalEquations
-from dualgap.linalg.rounding import UNIT, sum_error
+from dualgap.linalg.rounding import sum_error
 from dualgap.objective.constants import GRAM_LIMIT
-from dualgap.spans.bases import groups_of_rows, orthonormal
+from dualgap.spans.basis_span import BasisSpan
+from dualgap.spans.contract import Span, dense_columns, open_sums
 from dualgap.spans.proofs import (
     BasisProof,
     GramProof,
@@ -46,63 +45,12 @@ from dualgap.spans.proofs import (
     columns_of,
     exact_sums,
     gram_proof,
-    rows_of,
 )
 
 DENSE_LIMIT = 1 << 26
 """Most entries of a dense copy of the columns (512 MiB)."""
 FEW_ENTRIES = 4096
 """Columns with at most this many entries are summed with twice the digits (some microseconds)."""
-
-
-class Span(ABC):
-    """Columns F, weights D; see the module."""
-
-    D: Array | None
-    """The weights; None stands for 1."""
-
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """Columns of `basis`."""
-
-    @abstractmethod
-    def basis(self) -> Array:
-        """Independent columns that span what F spans, dense."""
-
-    @abstractmethod
-    def projected(self, y: Array) -> Array:
-        """y' in float64: what is left of F'Qy' is rounding."""
-
-    @abstractmethod
-    def distance(self, y: Array, u: Array) -> float:
-        """An upper bound on nu, given u = A'Qy in float64; inf where none can be had."""
-
-    @property
-    @abstractmethod
-    def root(self) -> Array:
-        """r: the weights of the real move are omega = r^2, the squares of these floats."""
-
-    @abstractmethod
-    def proved_distance(self, high: Array, low: Array | None = None, open_: float = 0.0) -> float:
-        """An upper bound on nu in real arithmetic, every rounding counted; inf where none is known.
-
-        Here sums are not divided by W: with the rows' own weights w let alpha_i = w_i y_i and
-
-            G = F' diag(r^2) F,    rho = F' alpha,    nu^2 = rho' G^(-1) rho,
-            y' = y - diag(r^2/w) F G^(-1) rho,    r as in `root`, 0 where w is.
-
-        Then F' diag(w) y' = 0, |y'_i - y_i| <= nu r_i/w_i and, for every column a_j of the design,
-        |sum_i a_ij w_i (y'_i - y_i)| <= nu sqrt(sum_i (r_i a_ij)^2). Columns of F that were left
-        out have sum_i f_i w_i y'_i = 0 as well. The columns are what `Design.blocks` says they are.
-
-        Parameters
-        ----------
-        high, low : array of shape (n,)
-            alpha = high + low exactly; low is 0 by default.
-        open_ : float
-            Or but for this share of |alpha|.
-        """
 
 
 def span(
@@ -133,11 +81,6 @@ def span(
     return BasisSpan.of(design, q, columns, D, weights)
 
 
-def _open_sums(F: Array, high: Array, open_: float) -> Array:
-    """At least what F' alpha is off if each alpha_i is by a share of itself."""
-    return np.asarray(2.0 * open_ * (np.abs(F).T @ np.abs(high)))
-
-
 class GramSpan(Span):
     """The span of well-conditioned columns, known from their Gram matrix."""
 
@@ -163,7 +106,7 @@ class GramSpan(Span):
 
     def basis(self) -> Array:
         """F itself."""
-        return _dense(self.equations.design, self.equations.columns)
+        return dense_columns(self.equations.design, self.equations.columns)
 
     def projected(self, y: Array) -> Array:
         """By the factor, three times; the last time, of few columns, with F'Qy to twice the digits.
@@ -205,7 +148,7 @@ class GramSpan(Span):
         design, columns = self.equations.design, self.equations.columns
         rho, error = exact_sums(columns_of(design, columns), self.dimension, high, low)
         if open_:
-            error = error + _open_sums(self.basis(), high, open_)
+            error = error + open_sums(self.basis(), high, open_)
         return self._proof.distance(rho, error)
 
     def proved_by_sums(self, rho: Array, error: Array) -> float:
@@ -222,181 +165,3 @@ class GramSpan(Span):
         if proof is None and design.shape[0] * self.dimension <= DENSE_LIMIT:
             return basis_proof(self.basis(), of(equations.inverse_factor()), self.root)
         return proof
-
-
-class BasisSpan(Span):
-    """The span of any columns of which a basis can be proved to be one.
-
-    Attributes
-    ----------
-    F : array of shape (n, m)
-        The columns of the basis, each times a power of two.
-    X : pair of arrays of shape (m, m)
-        C = diag(r) F X is nearly orthonormal, r^2 = q D.
-    everything : bool
-        Whether the basis spans all of R^n, so that y' = 0.
-    counts : bool array of shape (n,)
-        Rows that were looked at: those with q > 0. The others neither move nor may be other than 0.
-    faithful : bool
-        Whether no entry of F was rounded when columns were scaled.
-    groups : tuple, optional
-        The distinct rows of the columns, turned, where the basis is the indicators of equal rows,
-        and an X that shows them to be independent.
-    """
-
-    def __init__(
-        self,
-        F: Array,
-        X: Double,
-        C: Array,
-        r: Array,
-        q: Array,
-        D: Array | None,
-        weights: Array | None,
-        low: float,
-        untouched: Array,
-        everything: bool,
-        counts: Mask,
-        faithful: bool,
-        groups: tuple[Array, Double] | None,
-    ) -> None:
-        self.F, self.X, self.C, self.r, self.q, self.D = F, X, C, r, q, D
-        self.weights, self.low, self.untouched, self.everything = (
-            weights, low, untouched, everything,
-        )  # fmt: skip
-        self.counts, self.faithful, self.groups = counts, faithful, groups
-        self.total = float(q.size) if weights is None else math.fsum(weights)
-
-    @classmethod
-    def of(
-        cls, design: Design, q: Array, columns: Mask, D: Array | None, weights: Array | None
-    ) -> BasisSpan | None:
-        """The span, if the columns that are left out can be proved to be in it."""
-        F = _dense(design, columns)
-        counts = q > 0.0
-        if not counts.all():
-            F = np.where(counts[:, None], F, 0.0)
-        r = np.sqrt(q if D is None else q * D)
-        F, faithful = _scaled(F, _to_unit_size(F))
-        F = _indicators(F[:, F.any(axis=0)])
-        # A column that no moving row touches is none to divide by; F'Qy has to be 0 as it is.
-        touched = (F * (r > 0.0)[:, None]).any(axis=0)
-        F, untouched = F[:, touched], F[:, ~touched]
-        F, again = _scaled(F, _to_unit_size(r[:, None] * F))
-        B = Double(*two_product(r[:, None], F))
-        found, groups = orthonormal(B, F, counts), None
-        if found is None and not untouched.size and r[counts].all():
-            by_rows = groups_of_rows(F, counts)
-            if by_rows is not None:  # they span what F spans
-                F, groups = by_rows
-                B = Double(*two_product(r[:, None], F))
-                found = orthonormal(B, F, counts)
-        if found is None:
-            return None
-        X, C, low, kept = found
-        everything = len(kept) == int(counts.sum()) == int((r[counts] > 0.0).sum())
-        faithful = faithful and again
-        return cls(
-            F[:, kept], X, C, r, q, D, weights, low, untouched, everything, counts, faithful, groups
-        )
-
-    @property
-    def dimension(self) -> int:
-        """Those that are kept."""
-        return int(self.F.shape[1])
-
-    def basis(self) -> Array:
-        """Columns of F (or what stands for them), times powers of two."""
-        return self.F
-
-    def projected(self, y: Array) -> Array:
-        """By the basis, three times."""
-        if self.everything:
-            return np.zeros_like(y)
-        factor = np.divide(self.r, self.q, out=np.zeros_like(self.r), where=self.q > 0.0)
-        for _ in range(3):
-            y = y - factor * (self.C @ self._coefficients(y)[0])
-        return y
-
-    def distance(self, y: Array, u: Array) -> float:
-        """|X' rho|/low, with what even twice the digits leave open."""
-        if self.everything and not y.any():
-            return 0.0
-        if (self.untouched * y[:, None]).any():  # said to sum to 0 only where every term is 0
-            return math.inf
-        t, open_ = self._coefficients(y)
-        return 1.0001 * (float(np.linalg.norm(t)) + float(np.linalg.norm(open_))) / self.low
-
-    @property
-    def root(self) -> Array:
-        """The rounded roots of q D."""
-        return self.r
-
-    def proved_distance(self, high: Array, low: Array | None = None, open_: float = 0.0) -> float:
-        """|X' rho|/low, where nothing else stands in the way."""
-        moving = high != 0.0 if low is None else (high != 0.0) | (low != 0.0)
-        if not moving.any():
-            return 0.0
-        # Relations were looked at, and columns that do not move left out, for rows that count only.
-        if (moving & ~self.counts).any() or (self.untouched[moving] != 0.0).any():
-            return math.inf
-        if self.dimension == 0:
-            return 0.0
-        if self._proof is None:
-            return math.inf
-        rho, error = exact_sums(rows_of(self.F), self.dimension, high, low)
-        if open_:
-            error = error + _open_sums(self.F, high, open_)
-        return self._proof.distance(rho, error)
-
-    @cached_property
-    def _proof(self) -> BasisProof | None:
-        if not self.faithful:
-            return None
-        if self.groups is not None:
-            rows, X = self.groups
-            if basis_proof(rows, X, np.ones(len(rows))) is None:
-                return None
-        return basis_proof(self.F, self.X, self.r)
-
-    def _coefficients(self, y: Array) -> tuple[Array, Array]:
-        """X' rho, and a bound on its error."""
-        if self.F.shape[1] == 0:
-            return np.zeros(0), np.zeros(0)
-        alpha = of(y) if self.weights is None else Double(*two_product(self.weights, y))
-        terms = alpha.at(slice(None), None).scaled(self.F)
-        rho = terms.sum()
-        steps = 32.0 + 16.0 * math.log2(y.size + 1.0)
-        error = steps * UNIT**2 * np.abs(terms.high).sum(axis=0)
-        t = self.X.times(rho.at(slice(None), None)).sum()
-        size = np.abs(self.X.high).T
-        open_ = (
-            size @ error + steps * UNIT**2 * (size @ np.abs(rho.high)) + 2.0 * UNIT * np.abs(t.high)
-        )
-        return t.high / self.total, open_ / self.total
-
-
-def _dense(design: Design, columns: Mask) -> Array:
-    F = np.empty((design.shape[0], int(columns.sum())))
-    for at, block in design.blocks(block_rows(design.shape[1])):
-        F[at] = block[:, columns]
-    return F
-
-
-def _to_unit_size(F: Array) -> Places:
-    """The exponents of two that bring the largest entries of columns near 1."""
-    return np.asarray(-np.frexp(np.abs(F).max(axis=0, initial=0.0))[1], dtype=np.intp)
-
-
-def _scaled(F: Array, exponents: Places) -> tuple[Array, bool]:
-    """Columns times powers of two, and whether that is exact: small entries may underflow."""
-    out = np.ldexp(F, exponents)
-    return out, bool((np.ldexp(out, -exponents) == F).all())
-
-
-def _indicators(F: Array) -> Array:
-    """Columns whose entries are 0 or one number, with that number made 1: the same span."""
-    largest = np.abs(F).max(axis=0, initial=0.0)
-    one_size = ((np.abs(F) == largest) | (F == 0.0)).all(axis=0)
-    one_sign = (F >= 0.0).all(axis=0) | (F <= 0.0).all(axis=0)
-    return np.where(one_size & one_sign, (F != 0.0).astype(np.float64), F)

@@ -16,12 +16,11 @@ import numpy as np
 
 from dualgap._types import Array, Mask
 from dualgap.algorithms.second_order import tuning
-from dualgap.algorithms.second_order.gram_descent import largest_gain
-from dualgap.designs.columns import PIECE
+from dualgap.algorithms.second_order.set_models import GramModel
 from dualgap.designs.contract import BLAS3_GAIN
-from dualgap.limits import current
 from dualgap.linalg.cholesky import cholesky
 from dualgap.linalg.hessian_factor import symmetric_gram
+from dualgap.linalg.penalised import Penalty
 from dualgap.problem import Problem
 
 
@@ -83,35 +82,17 @@ def inverse_on(G: Array, l2: Array, free: Mask) -> Callable[[Array], Array]:
     return solve
 
 
-def descent(
-    G: Array, share: float, u: Array, x: Array, l1: Array, l2: Array, most: float
-) -> tuple[Array, float]:
-    """A t with less u'(t - x) + (share/2)(t - x)'G(t - x) + g(t) than x, and the multiplications.
-
-    Class by class, by coordinate descent: the minimiser but for `tuning.Classes.exact`, unless that
-    takes more than ``most`` multiplications.
-    """
-    from dualgap.kernels.coordinate import EVERYWHERE, gram_sweeps
-
-    out, work = np.empty_like(x), 0.0
-    sweeps = max(tuning.CLASSES.least_sweeps, int(most / G.size))
+def descent(G: Array, share: float, u: Array, x: Array, l1: Array, l2: Array) -> Array:
+    """The minimiser of u'(t - x) + (share/2)(t - x)'G(t - x) + g(t), but for `Classes.exact`."""
+    out = np.empty_like(x)
     parts = zip(G, *map(_columns, (u, x, l1, l2, out)), strict=True)
-    for part, slope, start, *strengths, into in parts:
-        block = part if share == 1.0 else share * part
-        limits, ridge = map(np.ascontiguousarray, strengths)
-        goal = tuning.CLASSES.exact * largest_gain(block.diagonal(), slope, start, limits, ridge)
-        t = start.copy()
-        gradient, done, left = slope.copy(), 0, np.inf
-        piece = max(1, int(PIECE // block.size))
-        while done < sweeps and left > goal:
-            some = min(piece, sweeps - done)
-            count, left = gram_sweeps(block, gradient, t, limits, ridge, EVERYWHERE, some, goal)
-            done += count
-            if current().ends(count * block.size):
-                break
-        into[:] = t
-        work += done * block.size
-    return out, work
+    for block, slope, start, limits, ridge, into in parts:
+        penalty = Penalty(np.ascontiguousarray(limits), np.ascontiguousarray(ridge))
+        H = block if share == 1.0 else share * block
+        model = GramModel(H, slope, start, penalty)
+        goal = tuning.CLASSES.exact * penalty.largest_gain(model.diagonal(), slope, start)
+        into[:] = model.minimise(goal)[0]
+    return out
 
 
 def _columns(x: Array) -> Array:

@@ -1,12 +1,20 @@
-"""phi'' for Newton's methods: at a point, as a map, and how far to raise it."""
+"""phi'' for Newton's methods: at a point, how far to raise it, and H by products with the data."""
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
+from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.algorithms.second_order import tuning
+from dualgap.algorithms.second_order.base import LocalModel
+from dualgap.algorithms.tasks import curved
+from dualgap.designs.tasks import product_pair, weigh
 from dualgap.problem import Problem
+from dualgap.state import State
 
 
 def curvature(problem: Problem, z: Array, slope: Array) -> Array:
@@ -29,14 +37,6 @@ def least_curvature(problem: Problem, damping: float, z: Array, slope: Array) ->
     if gamma is not None:
         return damping / gamma
     return damping * problem.loss.secant(z, problem.b, slope) if damping > 0.0 else 0.0
-
-
-def first_x(problem: Problem) -> Array:
-    """x = 0; without gamma, the intercept at its best, for losses that grow like an exponential."""
-    x = problem.zeros()
-    if problem.loss.gamma is not None or not problem.fit_intercept:
-        return x
-    return problem.joined(x[: problem.d], problem.null_model[0])
 
 
 def first_share(problem: Problem, kinks: float, x0: Array | None) -> float:
@@ -68,3 +68,49 @@ def next_damping(
     if damping > least:
         return 0.1 * damping
     return 0.0 if is_smooth(problem) else least
+
+
+class DataModel(LocalModel):
+    """H = A' diag(q (phi'' + least)) A at the point of a state, of which nothing is formed.
+
+    The state's own part has ``hess``, ``mean_hess`` and ``damping``; ``slope`` is phi'(z).
+    """
+
+    sweep = 1.0
+
+    def __init__(self, problem: Problem, s: State, slope: Array) -> None:
+        self.problem, self.s, self.slope = problem, s, slope
+        self.own: Any = s.own
+        self.l2 = problem.elastic_net.l2
+
+    @cached_property
+    def least(self) -> float | Array:
+        """What phi'' is raised by."""
+        return least_curvature(self.problem, self.own.damping, self.s.z, self.slope)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The diagonal of W, where there is one prediction a row."""
+        return np.asarray(self.problem.q * (self.own.hess + self.least))
+
+    def image_and_product(self, p: Array) -> tuple[Array, Array]:
+        """A p and H p, for one reading of the data."""
+        problem = self.problem
+        if problem.loss.is_vector:
+            return product_pair(problem.design, (self.own.hess, problem.q), p, curved, self.least)
+        return product_pair(problem.design, (self.weights,), p, weigh)
+
+    def product(self, p: Array) -> Array:
+        """H p."""
+        return self.image_and_product(p)[1]
+
+    def diagonal(self) -> Array:
+        """The diagonal of H, or near it: phi'' is replaced by its mean."""
+        squares = self.problem.column_norms**2
+        return np.asarray(per_row(squares, self.s.x) * self.own.mean_hess)
+
+    @cached_property
+    def units(self) -> Array:
+        """The diagonal of H + diag(l2), or 1 where it is 0."""
+        diagonal = self.diagonal() + self.l2
+        return np.where(diagonal > 0.0, diagonal, 1.0)

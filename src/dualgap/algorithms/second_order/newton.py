@@ -12,19 +12,11 @@ tol, and no separate effort is made for the dual.
 
 Squared loss: one system is all there is, and x moves with the conjugate gradients.
 
-The preconditioner is diagonal, until the conjugate gradients have cost as many passes as a
-factorisation would (`hessian_factor.cost`); then H is factorised where the run stands. So the cost
-is at most twice that of the better choice, known only in hindsight. A factor serves later systems
-too, until they have in turn cost as much.
-
 Where phi'' is no guide (far from the solution, at a kink, on rows that are classified with
 confidence while l2 is small), a full step overshoots. Then phi'' is raised by a share m of its
 bound 1/gamma, in line 1 and in y+: the step is held back in the predictions, whatever the units of
 the columns, and with m = 1 no line search is needed (the model majorises P). m grows while the
 line search has to shorten steps and falls while the model predicts P well.
-
-Rows whose phi'' is negligible are left out of H until the last systems: they carry a tenth of its
-trace at most.
 """
 
 from __future__ import annotations
@@ -49,10 +41,10 @@ from dualgap.algorithms.second_order.curvature import (
     mean_curvature,
     next_damping,
 )
-from dualgap.algorithms.second_order.newton_system import System, SystemState, strengths
+from dualgap.algorithms.second_order.newton_system import System, SystemState
 from dualgap.algorithms.tasks import bend
 from dualgap.linalg.hessian_factor import HessianFactor
-from dualgap.linalg.line_search import Trial, near_lowest
+from dualgap.linalg.line_search import ROUNDING, Trial, near_lowest
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -155,27 +147,27 @@ class Newton(SecondOrder):
         """Some products with H; when the system is solved (squared loss: at once), a move."""
         if s.own.drifted:
             s = _recomputed(problem, s)
-        solver = System(problem, s, self.tol)
-        solver.iterate()
+        system = System(problem, s, self.tol)  # line 1
+        system.minimise(tuning.SYSTEMS.nothing * problem.scale(system.now.base.primal))  # line 2
         own: NewtonState = replace(
-            s.own, paid=solver.paid, products=solver.products, factor=solver.factor,
-            may_narrow=solver.may_narrow, system=solver.unfinished(),
+            s.own, paid=system.paid, products=system.products, factor=system.factor,
+            may_narrow=system.may_narrow, system=system.unfinished(),
         )  # fmt: skip
-        s = replace(s, passes=s.passes + solver.passes, own=own)
+        s = replace(s, passes=s.passes + system.passes, own=own)
         if problem.loss.is_quadratic:
-            return _move_exactly(problem, s, solver)
-        return _move(problem, s, solver) if solver.solved else replace(s, t=s.t + 1)
+            return _move_exactly(problem, s, system)
+        return _move(problem, s, system) if system.solved else replace(s, t=s.t + 1)  # line 3
 
 
 def _move(problem: Problem, s: State, system: System) -> State:
     """Line 3, and the better of two dual points."""
     own: NewtonState = s.own
-    d, Ad = system.run.d, system.Ad
+    d, Ad = system.run.d, system.now.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
     x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
     hess = curvature(problem, z, slope)
     level = mean_curvature(problem, hess)
-    damping = next_damping(problem, system.damping, system.run.gain, t, s.primal - primal, level)
+    damping = next_damping(problem, own.damping, system.run.gain, t, s.primal - primal, level)
     if problem.design.streams and system.is_followed_by_factor(primal):
         least = least_curvature(problem, damping, z, slope)
         problem.design.gram_comes(problem.q * (hess + least))
@@ -189,8 +181,7 @@ def _move(problem: Problem, s: State, system: System) -> State:
     )  # fmt: skip
     smooth, Lam = primal - problem.regularizer.value(x), bound_on_gram(problem)
     new = with_dual(problem, new, Lam, conjugate_at(problem, z, slope, smooth))
-    gained_little = system.run.gain <= tuning.SYSTEMS.second_dual * primal
-    if t == 1.0 and system.left is not None and gained_little:
+    if t == 1.0 and system.left is not None:
         y: Array = own.slope + bend(own.hess, system.least, Ad)
         if (problem.loss.into_domain(y, problem.b) == y).all():
             # A'Qy = -l2 (x + d) - r
@@ -202,8 +193,8 @@ def _move(problem: Problem, s: State, system: System) -> State:
 
 def _move_exactly(problem: Problem, s: State, system: System) -> State:
     """Squared loss: x + d for the d at hand, for the model is P itself."""
-    base, end = system.base, system.dual_end
-    x, z = base.x + system.run.d, base.z + system.Ad
+    base, end = system.now.base, system.dual_end
+    x, z = base.x + system.run.d, base.z + system.now.Ad
     y = problem.loss.grad(base.z + end.Ad, problem.b)
     u = np.asarray(-system.l2 * (base.x + end.d) - end.left)
     new = replace(
@@ -227,16 +218,16 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
     def look(t: float) -> Trial:
         x = s.x + t * d
         smooth, slopes = problem.mean_loss_grad(s.z + t * Ad)
-        rise = problem.inner(slopes, Ad) + dot(strengths(problem) * x, d)
+        rise = problem.inner(slopes, Ad) + dot(problem.elastic_net.l2 * x, d)
         return Trial(smooth + problem.regularizer.value(x), t * slope, slopes, rise)
 
     # Beyond 1 it is where the curvature falls along d, as it does on rows that are classified well.
     may_lengthen = problem.elastic_net.has_l2 and is_smooth(problem)  # or t may have no bound
     t, end = near_lowest(look, s.primal, slope, may_lengthen=may_lengthen)
-    if not end.value <= s.primal + tuning.SYSTEMS.most_rise * abs(s.primal):
+    if not end.value <= s.primal + ROUNDING * abs(s.primal):
         return 0.0, s.primal, s.own.slope
     return t, end.value, end.point
 
 
 def _gradient(problem: Problem, x: Array, u: Array) -> Array:
-    return np.asarray(u + strengths(problem) * x)
+    return np.asarray(u + problem.elastic_net.l2 * x)

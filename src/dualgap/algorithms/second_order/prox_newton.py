@@ -48,10 +48,13 @@ from dualgap.algorithms.second_order.curvature import (
     mean_curvature,
     next_damping,
 )
-from dualgap.algorithms.second_order.gram_descent import descend, largest_gain
-from dualgap.algorithms.second_order.orthant import Orthant
+from dualgap.algorithms.second_order.orthant_step import End, OrthantStep
+from dualgap.algorithms.second_order.set_models import GramModel
+from dualgap.limits import current, one_pass
 from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
+from dualgap.linalg.penalised import Penalty
 from dualgap.problem import Problem
+from dualgap.regularizers.shifts import best_shifts
 from dualgap.state import State, replace
 
 
@@ -75,14 +78,6 @@ class ProxNewtonState:
 
     G is formed, and formed anew, once they have cost as many passes as that takes.
     """
-    pause_length: int = 0
-    """The number of steps that the last pause of line 1 was to last.
-
-    Line 1 pauses after a step in which a pass of it gained less than a pass of the others, each
-    time for longer; 0 if it gained as much.
-    """
-    pause_left: int = 0
-    """The number of steps of that pause that are still to come."""
     majoriser: float = 1.0
     """The factor on the diagonal of H in the last proximal gradient step.
 
@@ -119,41 +114,38 @@ class ProxNewton(SecondOrder):
         own: ProxNewtonState = s.own
         if own.uses_whole_hessian:
             return _whole_step(problem, s)
-        price = blocks.price(problem)
-        if own.products >= price or (own.blocks is None and price <= tuning.FACTORS.at_once):
-            least = least_curvature(problem, own.damping, s.z, s.y)
-            made = blocks.class_blocks(problem, own.hess, least)
-            own = replace(own, blocks=made, products=0.0)
-            s = replace(s, own=own)
-        before = s
-        if own.blocks is not None and own.pause_left == 0:
-            s = _class_by_class(problem, s)
-        orthant = Orthant(problem, s)
-        d, gain, products = orthant.newton_direction()
-        t, x, z, primal, tried, first = orthant.search(d)
-        majoriser = own.majoriser
+        s = before = _with_blocks(problem, s)
+        if s.own.blocks is not None:
+            s = _class_by_class(problem, s)  # line 1
+        orthant = OrthantStep(problem, s)  # line 2
+        _, products = orthant.minimise(tuning.SYSTEMS.solved)  # line 3
+        t, end, tried = orthant.search()  # line 4
+        own, majoriser = s.own, s.own.majoriser
         if t == 0.0:
-            x, z, primal, majoriser, more = orthant.gradient_step(majoriser)
+            end, majoriser, more = orthant.gradient_step(majoriser)
             tried += more
-        passes = products + 0.5 * tried + 0.5
+        passes = products * orthant.sweep + 0.5 * tried + 0.5
         held_up, whole = own.passes_held_up, False
         if t < 1.0:
             held_up += s.passes - before.passes + passes
             whole = held_up > blocks.whole_price(problem)
-        length, left = own.pause_length, own.pause_left
-        if left > 0:
-            left -= 1
-        elif s is not before:
-            # Line 1 against the others, by what a pass of them gains.
-            ours = (before.primal - s.primal) * passes
-            theirs = (s.primal - primal) * (s.passes - before.passes)
-            length = left = 0 if ours >= theirs else 2 * length + 1
         own = replace(
-            s.own, products=own.products + products, pause_length=length, pause_left=left,
-            majoriser=majoriser, passes_held_up=held_up, uses_whole_hessian=whole,
+            own, products=own.products + products, majoriser=majoriser, passes_held_up=held_up,
+            uses_whole_hessian=whole,
         )  # fmt: skip
-        stretch = 1.0 if t >= first else t  # a step that ends at a zero is not for want of damping
-        return _state_at(problem, s, own, x, z, primal, (gain, stretch), passes)
+        t = 1.0 if t >= orthant.first_zero else t  # a step that ends at a zero is not too long
+        s = replace(s, own=own, passes=s.passes + passes)
+        return _state_at(problem, s, end, orthant.gain, t)
+
+
+def _with_blocks(problem: Problem, s: State) -> State:
+    """With another G, once products with H have cost as much as it does."""
+    own, price = s.own, blocks.price(problem)
+    if own.products < price and (own.blocks is not None or price > tuning.SYSTEMS.at_once):
+        return s
+    least = least_curvature(problem, own.damping, s.z, s.y)
+    G = blocks.class_blocks(problem, own.hess, least)
+    return replace(s, own=replace(own, blocks=G, products=0.0))
 
 
 def _whole_step(problem: Problem, s: State) -> State:
@@ -163,102 +155,67 @@ def _whole_step(problem: Problem, s: State) -> State:
     H = blocks.whole_hessian(problem, own.hess, least)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
-    goal = tuning.CLASSES.exact * largest_gain(H.diagonal(), u, start, l1, l2)
-    step = descend(H, u, start, l1, l2, goal)[0] - start
+    model = GramModel(H, u, start, Penalty(l1, l2))
+    goal = tuning.CLASSES.exact * model.penalty.largest_gain(model.diagonal(), u, start)
+    step = model.minimise(goal)[0] - start
     d = step.reshape(s.x.T.shape).T
-    slope, least = dot(s.u, d), g.value(s.x)
-    gain = least - g.value(s.x + d) - slope - 0.5 * dot(step, H @ step)
+    slope, before = dot(s.u, d), g.value(s.x)
+    gain = before - g.value(s.x + d) - slope - 0.5 * dot(step, model.product(step))
     far = problem.predict(s.x + d)
 
     def look(t: float) -> Trial:
         x, z = s.x + t * d, far if t == 1.0 else s.z + t * (far - s.z)
-        return Trial(problem.primal(x, z), t * slope + g.value(x) - least, (x, z))
+        end = End(x, z, problem.primal(x, z))
+        return Trial(end.primal, t * slope + g.value(x) - before, end)
 
-    spent = blocks.whole_price(problem) + 1.0
+    s = replace(s, passes=s.passes + blocks.whole_price(problem) + 1.0)
     found = first_that_falls(look, HALVINGS, s.primal)
-    if found is None:
-        own = replace(own, uses_whole_hessian=False, passes_held_up=0.0)
-        return _state_at(problem, s, own, s.x, s.z, s.primal, (gain, 0.0), spent)
-    t, end = found
-    x, z = end.point
-    return _state_at(problem, s, own, x, z, end.value, (gain, t), spent)
+    if found is not None:
+        return _state_at(problem, s, found[1].point, gain, found[0])
+    s = replace(s, own=replace(own, uses_whole_hessian=False, passes_held_up=0.0))
+    return _state_at(problem, s, End(s.x, s.z, s.primal), gain, 0.0)
 
 
-def _state_at(
-    problem: Problem,
-    s: State,
-    own: ProxNewtonState,
-    x: Array,
-    z: Array,
-    primal: float,
-    model: tuple[float, float],
-    passes: float,
-) -> State:
-    """Line 5, and what belongs to the new x; ``model`` is what H promised, and t."""
+def _state_at(problem: Problem, s: State, end: End, gain: float, t: float) -> State:
+    """Line 5, and what belongs to the new x, after a step t by which H promised this gain."""
     if problem.loss.is_vector:
-        x, z, primal = _centred(problem, x, z, primal)
+        end = _centred(problem, end)
+    before, s = s.primal, _evaluated(problem, replace(s, t=s.t + 1), end)
+    own = s.own
+    damping = next_damping(problem, own.damping, gain, t, before - s.primal, own.mean_hess)
+    return with_dual(problem, replace(s, own=replace(own, damping=damping)))
+
+
+def _evaluated(problem: Problem, s: State, end: End) -> State:
+    """phi' and phi'' at the new x, and u."""
+    x, z, primal = end
     y = problem.loss.grad(z, problem.b)
     hess = curvature(problem, z, y)
-    level = mean_curvature(problem, hess)
-    damping = next_damping(problem, own.damping, *model, s.primal - primal, level)
-    new = replace(
-        s, t=s.t + 1, passes=s.passes + passes, x=x, z=z, y=y, u=problem.adjoint(y),
-        primal=primal, own=replace(own, hess=hess, mean_hess=level, damping=damping),
-    )  # fmt: skip
-    return with_dual(problem, new)
+    own = replace(s.own, hess=hess, mean_hess=mean_curvature(problem, hess))
+    return replace(s, x=x, z=z, y=y, u=problem.adjoint(y), primal=primal, own=own)
 
 
 def _class_by_class(problem: Problem, s: State) -> State:
     """Line 1, with G or, if P does not fall, with more of it: 2 G is above H here."""
-    g, own, passes = problem.elastic_net, s.own, s.passes
+    g, passes = problem.elastic_net, s.passes
     l1, l2 = np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape)
-    one_pass = 2.0 * problem.design.nonzeros * len(own.blocks)
-    most = tuning.CLASSES.most_passes * one_pass
+    current().ends(one_pass(problem))  # which line 3 cannot have any more
     for share in (1.0, 2.0, 4.0):
-        model = own.blocks, share
-        x, work = blocks.descent(*model, s.u, s.x, l1, l2, most)
+        x = blocks.descent(s.own.blocks, share, s.u, s.x, l1, l2)
         z = problem.predict(x)
-        primal = problem.primal(x, z)
-        passes += 0.5 + work / one_pass
-        if primal < s.primal:
-            y = problem.loss.grad(z, problem.b)
-            hess = curvature(problem, z, y)
-            own = replace(own, hess=hess, mean_hess=mean_curvature(problem, hess))
-            return replace(
-                s, x=x, z=z, y=y, u=problem.adjoint(y), primal=primal, own=own,
-                passes=passes + 0.5,
-            )  # fmt: skip
+        end, passes = End(x, z, problem.primal(x, z)), passes + 0.5
+        if end.primal < s.primal:
+            return _evaluated(problem, replace(s, passes=passes + 0.5), end)
     return replace(s, passes=passes)
 
 
-def _centred(problem: Problem, x: Array, z: Array, primal: float) -> tuple[Array, Array, float]:
+def _centred(problem: Problem, end: End) -> End:
     """Line 5; z moves with x, all classes alike."""
-    g = problem.elastic_net
+    g, x = problem.elastic_net, end.x
     c = np.where((g.l1 > 0.0) | (g.l2 > 0.0), best_shifts(x, g.l1, g.l2), 0.0)
     # Also where P does not feel it, for large columns: the dual point does.
     c[np.abs(c) <= 1e-14 * np.abs(x).max(axis=1, keepdims=True)] = 0.0
     if not c.any():
-        return x, z, primal
-    shifted = x - c
-    z = z - problem.design.matvec(c[:, 0])[:, None]
-    return shifted, z, problem.primal(shifted, z)
-
-
-def best_shifts(x: Array, l1: Array, l2: Array) -> Array:
-    """The c, for each row of x, that minimises sum_k l1|x_k - c| + (l2/2)(x_k - c)^2; as a column.
-
-    The slope in c, l2 (K c - sum x) + l1 (#{x_k < c} - #{x_k > c}), changes its sign at one of the
-    x_k or between two neighbours of them.
-    """
-    K = x.shape[1]
-    points = np.sort(x, axis=1)
-    below = np.arange(K)
-    rest = l2 * (K * points - x.sum(axis=1, keepdims=True))
-    # The slope just left of the points, where `below` of them are smaller, and just right.
-    rises = rest + l1 * (2 * below + 2 - K) >= 0.0
-    first = rises.argmax(axis=1)[:, None]
-    at = np.take_along_axis(points, first, axis=1)
-    left = np.take_along_axis(rest, first, axis=1) + l1 * (2 * first - K)
-    # Falling slope on the left of the point: it is the minimiser. Else the zero lies before it.
-    back = np.divide(left, K * l2, out=np.zeros_like(left), where=(l2 > 0.0) & (left > 0.0))
-    return np.asarray(at - back)
+        return end
+    x, z = x - c, end.z - problem.design.matvec(c[:, 0])[:, None]
+    return End(x, z, problem.primal(x, z))

@@ -31,14 +31,16 @@ import numpy as np
 from dualgap._types import Array, Places
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
-from dualgap.algorithms.points import conjugate_at
+from dualgap.algorithms.points import first_x, slope_and_dual
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import SecondOrder
-from dualgap.algorithms.second_order.curvature import first_share, first_x
-from dualgap.algorithms.second_order.known_gram import known_gram, minimise
-from dualgap.algorithms.second_order.restricted import EPS, Model, Restricted, cut
-from dualgap.dual_points.feasible import asked_about, make_feasible, repair_free, repair_is_free
-from dualgap.dual_points.products import PLAIN, OneReading, Products
+from dualgap.algorithms.second_order.curvature import first_share
+from dualgap.algorithms.second_order.restricted import Restricted, gains, working_set
+from dualgap.algorithms.second_order.set_models import GramModel, penalty_of
+from dualgap.limits import current
+from dualgap.linalg.hessian_factor import weighted_gram
+from dualgap.linalg.known_gram import KnownGram
+from dualgap.linalg.rounding import EPS
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
@@ -59,7 +61,7 @@ class WorkingSetState:
     It is formed in the first step if the loss is squared and the data are small and sparse, or have
     few columns and stream; None means that every step works on a set of its own.
     """
-    model: Model | None = None
+    model: KnownGram | None = None
     """The Gram matrix of the last working set; None if there is none that may be used again."""
     stale: bool = False
     """Whether ``model`` must be formed anew because phi'' has changed too much since."""
@@ -101,15 +103,12 @@ class WorkingSet(SecondOrder):
         """The state before the first iteration (y0 plays no part)."""
         x, z = _nothing_but_intercept(problem) if x0 is None else (x0, None)
         nothing = np.empty(0)  # what `_at` fills in
-        own = WorkingSetState(nothing, nothing, _unpenalised(problem))
+        floor = max(first_share(problem, 0.0, x0), tuning.DAMPING.first_floor)
+        own = WorkingSetState(nothing, nothing, _unpenalised(problem), floor=floor)
         blank = State(
             algorithm=self.name, t=0, passes=0.0, x=x, y=nothing, z=nothing, u=nothing,
             primal=np.inf, dual=-np.inf, own=own,
         )  # fmt: skip
-        if problem.loss.gamma is None:
-            blank = replace(
-                blank, own=replace(own, floor=first_share(problem, tuning.DAMPING.first_floor, x0))
-            )
         return Start(_at(problem, blank, x, z))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
@@ -119,9 +118,8 @@ class WorkingSet(SecondOrder):
             return s
         at, model, l1 = kept.coordinates, kept.model, problem.bounded_net.l1
         matters = (s.x[at] != 0) | (np.abs(own.gradient[at]) >= tuning.SETS.near_zero * l1[at])
-        if tuning.SETS.too_many * np.count_nonzero(matters) < at.size:
-            at = at[matters]
-            model = None if model is None else cut(model, at)
+        at = at[matters]
+        model = None if model is None else model.cut(at)
         # The loss of the earlier run may have been squared and this one not.
         gram = kept.full_gram if problem.loss.is_quadratic else None
         own = replace(
@@ -137,25 +135,65 @@ class WorkingSet(SecondOrder):
             H = known_gram(problem, s.x, own.gradient)
         if H is not None:
             return _by_known_gram(problem, s, H)
-        solver = Restricted(problem, s, self.tol)
-        solver.run()
+        inside = Restricted(problem, s, self.tol)  # line 1
+        inside.minimise()  # line 2
         x = s.x.copy()
-        x[solver.at] = solver.x
-        z = solver.predictions()
-        spent = 0.5 + solver.touched / problem.design.nonzeros
-        after = replace(s, t=s.t + 1, passes=s.passes + spent, own=solver.remembered())
-        return _if_lower(problem, after, x, z)
+        x[inside.at] = inside.x
+        z = inside.predictions()
+        after = replace(s, t=s.t + 1, passes=s.passes + 0.5 + inside.passes, own=inside.own)
+        return _if_lower(problem, after, x, z)  # line 3
 
 
 def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
-    """P minimised with H = A'QA; z is a product with A, and H another when it is new."""
+    """P minimised with H = A'QA, set by set with no product between: u <- u + H (x_new - x).
+
+    The product z = A x comes last, and H is another when it is new.
+    """
+    from dualgap.kernels.gram import add_symmetric_product
+
     own: WorkingSetState = s.own
-    x, at = minimise(problem, H, s.x, own.gradient, own.coordinates)
+    at, x, u, first = own.coordinates, s.x.copy(), own.gradient.copy(), 0.0
+    whole = GramModel(H, u, x, penalty_of(problem))
+    for _ in range(tuning.SETS.rounds):
+        gain = gains(problem, x, u)
+        first, known = max(first, float(gain.max())), at.size
+        at = np.sort(working_set(problem, x, gain, at, 2 * tuning.SETS.growth))
+        if at.size == 0:
+            break
+        gain[at] = 0.0
+        part = whole.restrict(at)
+        goal = max(tuning.SETS.exact * first, tuning.SETS.enough * float(gain.max()))
+        x[at] = part.minimise(goal)[0]
+        few = tuning.GRAMS.last_growth * known  # a set that hardly grew is the last
+        if at.size - known <= few or at.size == x.size or current().cut:
+            break
+        add_symmetric_product(H, at, x[at] - part.x, u)
     is_new = own.full_gram is None and not problem.design.knows_gram(problem.q)
     spent = 1.5 if is_new else 1.0
     own = replace(own, coordinates=at, full_gram=H)
     after = replace(s, t=s.t + 1, passes=s.passes + spent, own=own)
     return _if_lower(problem, after, x, None)
+
+
+def is_cheap(problem: Problem) -> bool:
+    """Whether H costs next to nothing, or is known, and will not change."""
+    design = problem.design
+    if not problem.regularizer.has_strengths:
+        return False
+    if not (problem.loss.is_quadratic and problem.size <= tuning.GRAMS.largest_side):
+        return False
+    if not design.is_sparse:
+        return design.knows_gram(problem.q)
+    return design.gram_multiplications(True) <= tuning.GRAMS.cheap_whole
+
+
+def known_gram(problem: Problem, x: Array, u: Array) -> Array | None:
+    """H in the lower triangle, if it is known, or cheap and many coordinates want to move."""
+    if not is_cheap(problem):
+        return None
+    if problem.design.is_sparse and np.count_nonzero(gains(problem, x, u)) <= tuning.SETS.growth:
+        return None
+    return weighted_gram(problem.design, problem.q)
 
 
 def _if_lower(problem: Problem, after: State, x: Array, z: Array | None) -> State:
@@ -174,15 +212,6 @@ def _unpenalised(problem: Problem) -> Places:
     return np.flatnonzero(problem.elastic_net.l1 == 0)
 
 
-def _over(problem: Problem, u: Array) -> float:
-    """max |u_j|/l1_j where there is l2 as well, at least 1."""
-    if not problem.regularizer.has_strengths:
-        return 1.0  # `feasible` has looked at that
-    g = problem.elastic_net
-    both = (g.l1 > 0) & (g.l2 > 0)
-    return float(np.max(np.abs(u[both]) / g.l1[both], initial=1.0))
-
-
 def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array | None]:
     """x = 0, with the best intercept where it is the mean of b or starts matter; z if known."""
     x, z = problem.zeros(), problem.predict_zero()
@@ -195,67 +224,7 @@ def _nothing_but_intercept(problem: Problem) -> tuple[Array, Array | None]:
     return problem.joined(x[:-1], mean), z + mean
 
 
-def _evaluated(
-    problem: Problem, x: Array, z: Array | None
-) -> tuple[Array, float, Array, Array, Products]:
-    """z, the mean loss, its slope y = phi'(z), A'Qy, and how to make y feasible.
-
-    z = A x + offset is found if it is not known. Of data that stream A'Qy' comes with A'Qy, for the
-    y' that is next to be asked about.
-    """
-    if z is None and problem.design.streams:
-        z, y, u = problem.slope_at(x)
-        return z, problem.mean_loss(z, y), y, u, PLAIN
-    z = problem.predict(x) if z is None else z
-    phi, y = problem.mean_loss_grad(z)
-    guess = None
-    if problem.design.streams and y.ndim == 1 and not repair_is_free(problem):
-        guess = asked_about(problem, y)
-    if guess is None:
-        return z, phi, y, problem.adjoint(y), PLAIN
-    u, other = problem.adjoint(np.column_stack((y, guess))).T
-    return z, phi, y, u, OneReading(guess, other)
-
-
 def _at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
     """The state at x: P, the gradient and a dual point; z is looked for if it is not known."""
-    z, phi, y, u, products = _evaluated(problem, x, z)
-    primal = phi + problem.regularizer.value(x)
-    own = replace(s.own, slope=y, gradient=u)
-    cost = 0.0
-    if repair_is_free(problem):
-        y, u, dual = _best_scale(problem, z, y, u, phi)
-    else:  # an intercept, or more that nothing penalises: y has to be moved first
-        point = make_feasible(problem, z, y, products)
-        cost, dual = 1.0, -np.inf
-        if point is not None:
-            y, u, dual = _best_scale(problem, z, point.y, point.u, None)
-    return replace(
-        s, x=x, z=z, y=y, u=u, primal=primal, dual=dual, own=own,
-        check_passes=s.check_passes + cost,
-    )  # fmt: skip
-
-
-def _best_scale(
-    problem: Problem, z: Array, y: Array, u: Array, phi: float | None
-) -> tuple[Array, Array, float]:
-    """The better of y and y scaled until |A'Qy| <= l1, with its D.
-
-    With l2 > 0 any y will do, but (|u_j| - l1_j)^2/(2 l2_j) is dear if l2 is small.
-    """
-    g = problem.regularizer
-    feasible, at = (y, u) if phi is None else repair_free(problem, y, u)
-    if phi is None or feasible is not y:
-        conj = problem.conjugate_sum(feasible)
-    else:
-        conj = conjugate_at(problem, z, y, phi)
-    above = g.conj(-at)
-    longer = _over(problem, at)
-    # -phi* is concave, so its first-order change bounds what scaling can give.
-    linear = z if problem.offset is None else z - problem.offset
-    if longer > 1.0 and above + (1.0 - 1.0 / longer) * problem.inner(feasible, linear) > 0.0:
-        scaled, inside = feasible / longer, at / longer
-        dual = -problem.conjugate_sum(scaled) - g.conj(-inside)
-        if dual > -conj - above:
-            return scaled, inside, dual
-    return y, u, -conj - above
+    new, slope, gradient = slope_and_dual(problem, s, x, z)
+    return replace(new, own=replace(s.own, slope=slope, gradient=gradient))

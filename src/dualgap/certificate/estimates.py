@@ -27,13 +27,16 @@ from dualgap.linalg.rounding import UNIT, sum_error
 from dualgap.problem import Problem
 
 ENTRIES = 2**20
-"""Points are judged so many at a time that their coefficients and predictions together have no more
-entries than this (8 MB)."""
+"""The coefficients and predictions of points that are judged together are at most so many (8 MB).
+"""
+CACHED = 2**14
+"""The coefficients are at most so many: a dozen matrices of that size stay in a core's cache."""
 
 
 def points_at_once(problem: Problem) -> int:
     """How many points are to be judged in one call."""
-    return max(1, ENTRIES // (problem.n + problem.size))
+    size = problem.size
+    return max(1, min(ENTRIES // (problem.n + size), CACHED // size))
 
 
 def estimates(

@@ -1,4 +1,4 @@
-"""A factor of H that grows with the support, for a whole path: what conjugate gradients start from.
+"""A factor of H that grows with the support: a preconditioner for a whole path, or a whole run.
 
 The supports of a path with l1 hardly change but for what enters. So coordinates are put behind one
 another as they come, and with H = A' diag(w) A scaled to a unit diagonal,
@@ -17,12 +17,13 @@ Single precision will do: a few iterations do the rest.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from dualgap._types import Array, Mask, Places
-from dualgap.algorithms.second_order.column_gradients import Inverse
 from dualgap.designs import Columns
 from dualgap.linalg.cholesky import lower_factor
 
@@ -77,7 +78,7 @@ class GrowingFactor:
         """Coordinates that have come."""
         return self.scale.size
 
-    def inverse(self, columns: Columns, h: Array, free: Mask) -> Inverse:
+    def inverse(self, columns: Columns, h: Array, free: Mask) -> Callable[[Array], Array]:
         """For these of the columns, among which are all coordinates that L has.
 
         Those that would cost too much, if there are any, stay outside and are divided by h.
