@@ -272,38 +272,24 @@ def _unowned(typing_context: Any, value: Any) -> Any:
     return value(value), generate
 
 
-_borrowed: Any = intrinsic(_unowned)
+def _intrinsic(generate: Callable[..., Any], in_python: Callable[..., Any]) -> Any:
+    """One that plain Python may call, too, as numba's own may not be."""
+    made: Any = intrinsic(generate)
+    members = {"__call__": lambda self, *arguments: in_python(*arguments)}
+    made.__class__ = type("Intrinsic", (type(made),), members)
+    return made
 
 
-def borrowed(value: T) -> T:
-    """The same tuple of arrays and numbers, without a count of who refers to the arrays.
+borrowed: Any = _intrinsic(_unowned, lambda value: value)
+"""borrowed(value): the same tuple of arrays and numbers, without a count of who refers to them.
 
-    Who calls a kernel holds its arguments. A kernel that says so at its start need not count at
-    every call of a helper, which takes longer than the arithmetic of a short row.
-    """
-    return value
-
-
-def _borrow(value: Any) -> Any:
-    return lambda value: _borrowed(value)
-
-
-overload(borrowed, strict=False)(_borrow)
-
+Who calls a kernel holds its arguments. A kernel that says so at its start need not count at every
+call of a helper, which takes longer than the arithmetic of a short row.
+"""
 fused: Any = intrinsic(_fused)
 """fused(a, b, c): a b + c with one rounding. To be called only where `HAS_FUSED`."""
 HAS_FUSED = _has_fused()
 """Else `fused` would be a function of the C library, which is slow and nobody vouches for."""
 
-_prefetched: Any = intrinsic(_prefetch)
-
-
-def prefetch(array: Any, i: int) -> None:
-    """Ask for the cache line where array[i] begins, and do not wait for it."""
-
-
-def _ask(array: Any, i: Any) -> Any:
-    return lambda array, i: _prefetched(array, i)
-
-
-overload(prefetch, strict=False)(_ask)
+prefetch: Any = _intrinsic(_prefetch, lambda array, i: None)
+"""prefetch(array, i): ask for the cache line where array[i] begins, and do not wait for it."""

@@ -101,16 +101,18 @@ class Columns(ABC):
             if limits.ends(work * (visits - before)) or rounds < 0:
                 return visits / whole, worst
 
-    def _sweep(self, model: Any, *arguments: Any) -> tuple[int, int, float]:
+    def _sweep(
+        self, model: Any, x: Array, penalty: Any, stop: float, goal: float, visits: int, rounds: int
+    ) -> tuple[int, int, float]:
         """One piece of the sweeps."""
-        from dualgap.kernels.coordinate import column_sweeps
+        from dualgap.kernels.coordinate import NONZERO_ROUNDS, sweeps
 
-        return column_sweeps(model, *arguments)
+        return sweeps(model, x, penalty, stop, goal, NONZERO_ROUNDS, visits, rounds)
 
     @property
     @abstractmethod
     def _visits(self) -> int:
-        """What `column_sweeps` counts in one sweep."""
+        """What the kernel counts in one sweep."""
 
     def _budget(self, most: float) -> float:
         """Once so much was counted no round begins."""

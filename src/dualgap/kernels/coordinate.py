@@ -77,41 +77,17 @@ def best_coordinate(x: float, g: float, h: float, l1: float, l2: float) -> float
 
 
 @kernel
-def gram_sweeps(
-    H: Array, g: Array, x: Array, l1: Array, l2: Array, ends: Array, most: int, goal: float
-) -> tuple[int, float]:
-    """At most ``most`` sweeps by a Gram matrix; x and g are overwritten.
-
-    Returns the sweeps, and what is held against ``goal``. (Arrays and no values: the call itself
-    would take longer than a sweep over a small matrix.)
-    """
-    model, penalty = borrowed(GramModel(H, g)), borrowed(Penalty(l1, l2, ends))
-    visits, _, worst = rounds_over(model, borrowed(x), penalty, most * x.size, goal, 0, 0, 0)
-    return visits // max(1, x.size), worst
-
-
-@kernel
-def column_sweeps(
-    model: Any, x: Array, penalty: Penalty, stop: float, goal: float, visits: int, rounds: int
-) -> tuple[int, int, float]:
-    """Sweeps over columns, up to ``stop`` visits; x and the model's r are overwritten.
-
-    Visits and rounds lead on from earlier ones, and are returned for the next call.
-    """
-    model, penalty = borrowed(model), borrowed(penalty)
-    return rounds_over(model, borrowed(x), penalty, stop, goal, NONZERO_ROUNDS, visits, rounds)
-
-
-@by_kind
-def rounds_over(
+def sweeps(
     model: Any, x: Array, penalty: Penalty, stop: float, goal: float, between: int,
     visits: int, rounds: int,
 ) -> tuple[int, int, float]:  # fmt: skip
     """Rounds over all coordinates, with so many in between over those that are not 0.
 
-    No round begins once there were ``stop`` visits. Returns visits, rounds, -1 once ``goal`` is
+    No round begins once there were ``stop`` visits; x is overwritten, and the slopes of the model.
+    Visits and rounds lead on from an earlier call. Returns them, with -1 rounds once ``goal`` is
     reached, and what is held against it.
     """
+    model, x, penalty = borrowed((model, x, penalty))
     l1, l2, ends = penalty.l1, penalty.l2, penalty.ends
     worst, last, owed = 0.0, 0, 0.0
     while visits < stop:
@@ -138,6 +114,20 @@ def rounds_over(
     if owed != 0.0:
         enter(model, last, owed)
     return visits, rounds, worst
+
+
+@kernel
+def gram_sweeps(
+    H: Array, g: Array, x: Array, l1: Array, l2: Array, ends: Array, most: int, goal: float
+) -> tuple[int, float]:
+    """At most ``most`` sweeps by a Gram matrix; x and g are overwritten.
+
+    Returns the sweeps, and what is held against ``goal``. (Arrays and no values: the call from
+    Python would take longer than a sweep over a small matrix.)
+    """
+    stop = float(most * x.size)
+    visits, _, worst = sweeps(GramModel(H, g), x, Penalty(l1, l2, ends), stop, goal, 0, 0, 0)
+    return visits // max(1, x.size), worst
 
 
 @by_kind

@@ -20,8 +20,8 @@ from typing import Any
 
 from dualgap._types import Array
 from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
-from dualgap.kernels.points import settle
-from dualgap.kernels.rows import fetch, predict, step_and_predict
+from dualgap.kernels.points import nothing, settle
+from dualgap.kernels.rows import fetch, looks_ahead, predict, step_on_row
 from dualgap.kernels.scalar import grad, prox_conj
 from dualgap.kernels.values import FREE, PROX, SNAPSHOT, Dual, ScalarLoss, Softmax, Steps, Targets
 
@@ -31,16 +31,17 @@ def run_epoch(
     rows: Any, stream: Any, targets: Targets, loss: Any, steps: Steps, point: Any, dual: Dual
 ) -> None:
     """The point and the dual point, in place, after one step for each row of the stream."""
-    rows, stream, targets = borrowed(rows), borrowed(stream), borrowed(targets)
-    steps, point, dual = borrowed(steps), borrowed(point), borrowed(dual)
-    if stream.size == 0:
-        return
-    z = predict(rows, stream[0], 0, point, steps.theta)
+    rows, stream, targets, steps, point, dual = borrowed(
+        (rows, stream, targets, steps, point, dual)
+    )
+    z = nothing(point)
     for t in range(stream.size):
+        if t == 0 or not looks_ahead(rows):
+            z = predict(rows, stream[t], t, point, steps.theta)
         if t + 1 < stream.size:
             fetch(rows, stream[t + 1], dual)
         step, drift = answer(loss, stream[t], z, targets, steps, dual)
-        z = step_and_predict(rows, stream, t, point, steps.theta, step, drift)
+        z = step_on_row(rows, stream, t, point, steps.theta, step, drift)
     settle(point, stream.size)
 
 

@@ -33,8 +33,9 @@ def minibatch(
 
     ``room`` is for as many numbers as x has; of sparse rows the lines have room for two more.
     """
-    rows, stream, targets = borrowed(rows), borrowed(stream), borrowed(targets)
-    steps, point, dual, room = borrowed(steps), borrowed(point), borrowed(dual), borrowed(room)
+    rows, stream, targets, steps, point, dual, room = borrowed(
+        (rows, stream, targets, steps, point, dual, room)
+    )
     m, blocks = dual.step.size, 0
     for start in range(0, stream.size, m):
         block = stream[start : start + m]

@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dualgap._types import Array
 from dualgap.compiled.jit import by_kind
 from dualgap.kernels.scalar import advance, powers
@@ -76,7 +78,7 @@ def walk(
 
 @by_kind
 def nothing(point: Any) -> Any:
-    """The product with an empty row, to which `reach` adds."""
+    """The prediction for an empty row, to which `reach` adds."""
     return 0.0
 
 
@@ -235,10 +237,12 @@ def _(point: Lines, j: int, a: float, now: int, step: float, drift: float, free:
     state[j, 3] = now
 
 
+@nothing.of(ClassVectors)
 @nothing.of(ClassLines)
-def _(point: ClassLines) -> Array:
-    point.z[:] = 0.0
-    return point.z
+def _(point: Any) -> Array:
+    z: Array = point.z
+    z[:] = 0.0
+    return z
 
 
 @reach.of(ClassLines)
@@ -279,7 +283,8 @@ def _(point: ClassLines, j: int, a: float, now: int, step: Array, drift: Array, 
 def settle_lines(point: Any, now: int) -> None:
     """Each line, by a row of zeros."""
     z = nothing(point)
-    for j in range(point.values.shape[0]):
+    for line in range(point.values.shape[0]):
+        j = np.uintp(line)
         reach(point, z, j, 0.0, now, 0.0)
         point.values[j, 3 * classes(point)] = 0.0
 

@@ -26,11 +26,17 @@ def predict(rows: Any, k: int, now: int, point: Any, theta: float) -> Any:
 
 
 @by_kind
-def step_and_predict(
+def step_on_row(
     rows: Any, stream: Any, t: int, point: Any, theta: float, step: Any, drift: Any
 ) -> Any:
-    """The step on row t of the stream; returns z of the row that follows."""
+    """The step on row t of the stream; returns the prediction for the next, if it looks ahead."""
     raise NotImplementedError
+
+
+@by_kind
+def looks_ahead(rows: Any) -> bool:
+    """Whether a step also makes the prediction for the row that follows."""
+    return False
 
 
 @by_kind
@@ -43,7 +49,7 @@ def _(rows: Dense, k: int, now: int, point: Any, theta: float) -> Any:
     return product(point, rows.matrix[k], rows.constant, theta)
 
 
-@step_and_predict.of(Dense)
+@step_on_row.of(Dense)
 def _(rows: Dense, stream: Any, t: int, point: Any, theta: float, step: Any, drift: Any) -> Any:
     a = rows.matrix[stream[t]]
     following = a
@@ -52,6 +58,11 @@ def _(rows: Dense, stream: Any, t: int, point: Any, theta: float, step: Any, dri
     else:
         remember(point)
     return walk(point, a, following, rows.constant, theta, step, drift)
+
+
+@looks_ahead.of(Dense)
+def _(rows: Dense) -> bool:
+    return True
 
 
 @predict.of(Sparse)
@@ -65,16 +76,13 @@ def _(rows: Sparse, k: int, now: int, point: Any, theta: float) -> Any:
     return z
 
 
-@step_and_predict.of(Sparse)
+@step_on_row.of(Sparse)
 def _(rows: Sparse, stream: Any, t: int, point: Any, theta: float, step: Any, drift: Any) -> Any:
-    k = stream[t]
-    for p in range(rows.indptr[k], rows.indptr[k + 1]):
+    for p in range(rows.indptr[stream[t]], rows.indptr[stream[t] + 1]):
         move(point, np.uintp(rows.indices[p]), rows.data[p], t + 1, step, drift, False)
     if rows.constant != 0.0:
         move(point, np.uintp(rows.columns), rows.constant, t + 1, step, drift, True)
-    if t + 1 == stream.size:
-        return nothing(point)
-    return predict(rows, stream[t + 1], t + 1, point, theta)
+    return nothing(point)
 
 
 @fetch.of(Sparse)
