@@ -129,11 +129,9 @@ def ridge_proofs(
     ----------
     problem : Problem
         One of which `is_ridge` is true; its own targets and strength do not matter.
-    b : array of shape (n, K)
-    l2 : array of shape (K,)
-    x : array of shape (d, K)
-    c : array of shape (K,)
-        0 where the problem has no intercept.
+    b, x : array of shape (n, K) and (d, K)
+    l2, c : array of shape (K,)
+        The strengths, and the intercepts, which are 0 where the problem has none.
     y : array of shape (n, K), optional
         The dual points, whose weighted means had better be 0 where there is an intercept; the
         residuals in floats by default.
@@ -143,12 +141,9 @@ def ridge_proofs(
     with np.errstate(all="ignore"):
         sizes, r = _sizes(problem, b, x, c)
         e, of_A = sizes.e, sizes.A
-        off: Any = 0.0
-        of_y = sizes.r
-        if y is not None:
-            off = _mean_squares(problem, r - y)
-            of_y = _length(_mean_squares(problem, y), e)
+        off: Any = 0.0 if y is None else _mean_squares(problem, r - y)
         y = r if y is None else y
+        of_y = sizes.r if y is r else _length(_mean_squares(problem, y), e)
         rho = _off_balance(problem, y, e * of_y)
         far = _length(off, e) + sizes.r_off + rho
         if left is not None:
