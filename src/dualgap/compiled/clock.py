@@ -13,10 +13,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
+
+from dualgap.state import replace
 
 if TYPE_CHECKING:
     from dualgap.result import Result
