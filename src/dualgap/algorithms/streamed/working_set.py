@@ -34,7 +34,7 @@ from dualgap.streamed.reading import Look, read
 from dualgap.streamed.sums import Ask, Slopes
 
 ALL_OF = 512
-"""Of no more coordinates than this S is all of them: their H costs less than another reading."""
+"""S is all coordinates if there are no more than these: their H costs less than another reading."""
 FIRST = 256
 """The first set has so many coordinates at most, besides those that have no l1."""
 LARGEST = 2000

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dualgap._types import Array
+from dualgap._validation import flag
 from dualgap.datasets.folders.arrays import mapped
 from dualgap.datasets.folders.checking import check_folder
 from dualgap.datasets.folders.manifest import Manifest, read_manifest
@@ -50,7 +51,7 @@ class Folder(Observations):
         check_folder(self.path, self.manifest)
 
 
-def open(path: str | os.PathLike[str]) -> Folder:
+def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
     """Open a folder of arrays that `dualgap.datasets.convert` or `write_folder` has made.
 
     The manifest must fit the files: their names, sizes, types and shapes are looked at here, the
@@ -60,6 +61,11 @@ def open(path: str | os.PathLike[str]) -> Folder:
     ----------
     path : str or Path
         The folder.
+    holds_rows : bool, default=True
+        Whether a fit may hold arrays with an entry for each row in memory, such as predictions and
+        dual points. With False it is made by readings of the data alone, by `newton` or
+        `working-set`, and its memory does not grow with the number of rows; ``result.y`` reads the
+        data again when it is asked for.
 
     Returns
     -------
@@ -79,12 +85,14 @@ def open(path: str | os.PathLike[str]) -> Folder:
         data, indices, indptr = (arrays[name] for name in ("data", "indices", "indptr"))
         source = SparseSource(data, indices, indptr, shape)
     title = f"the folder {str(folder)!r}"
+    design = BlockDesign.over(
+        DenseSource(arrays["A"]) if source is None else source,
+        rows_per_chunk=manifest.rows_per_chunk,
+        title=title,
+    )
+    design.holds_rows = flag("holds_rows", holds_rows)
     return Folder(
-        design=BlockDesign.over(
-            DenseSource(arrays["A"]) if source is None else source,
-            rows_per_chunk=manifest.rows_per_chunk,
-            title=title,
-        ),
+        design=design,
         b=_vector(arrays.get("b")),
         weights=_vector(arrays.get("weights")),
         offset=_vector(arrays.get("offset")),
