@@ -146,7 +146,9 @@ def by_kind(function: Callable[..., R]) -> ByKind[R]:
     As with `functools.singledispatch`, ``@function.of(Kind)`` gives the body for a kind, and the
     function's own serves all others. Where a kernel calls it, the choice is made when the kernel
     is compiled, and the body becomes part of the kernel and of what is kept on disk; in plain
-    Python it is made at every call. Arguments are given by position.
+    Python it is made at every call. Arguments are given by position. Two things save seconds of
+    compiling: to call it from kernels alone or from such functions alone, for it is compiled for
+    either; and loops where arrays are copied, for numba's own copies check shapes at length.
     """
     bodies: dict[type, Callable[..., Any]] = {}
 

@@ -1,4 +1,4 @@
-"""One inner loop of Katyusha over a stream of rows.
+"""The points of Katyusha, and what a visit of a row does to their coordinates.
 
 The snapshot x, y = phi'(A x) and u = A'Qy stay as they are; t3 = 1 - t1 - t2. For each row k:
 
@@ -11,9 +11,6 @@ The third line is the paper's Option II, eta = xi + t1 (zeta_new - zeta_old), wi
 subtraction. ``total`` is what the next snapshot is the mean of: the weights w^j, w = 1 +
 alpha lambda, divided by the last of them, are keep^(N-1-j) with keep = 1/w <= 1. They cannot
 overflow, and the sum of them all is 1 + keep + ... + keep^(N-1).
-
-Dense: the update of one step and the dot product of the next are one loop over the coordinates,
-so a row is read from memory once.
 
 Sparse: a coordinate that no row has touched for m steps has seen one slope u in all of them.
 While zeta stays on one side of zero (or l1 = 0) a step is linear in (zeta, eta, total), with
@@ -40,9 +37,6 @@ memory). zeta is monotone on the way to zero, so if it has not crossed zero afte
 did; where it crosses, the leap ends one step short of it (`regularizers.lazy` has the count), a
 plain step crosses, and there zeta either stays at zero (v = 0 above) or goes on for ever on the
 other side. A pass costs O((nnz + d) log n).
-
-The last coordinate is the intercept if ``s`` is not 0: it has no penalty and every row touches
-it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 For each block K of m rows (c_k = q_k/(m p_k)):
 
     z_k = a_k'x~ + s x~_c + offset_k for k in K,      x~ = x + theta (x - x_old)
-    y_k as in `kernels.spdc`, one row after the other
+    y_k as in `kernels.epoch`, one row after the other
     x   = prox_{tau g}(x - tau (u + sum_K c_k (y_k+ - y_k) a_k)),   u += sum_K q_k (y_k+ - y_k) a_k
 
 The vectors x, x_old and u are walked once per block instead of once per row; a last block may be

@@ -8,7 +8,7 @@ Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy. For t = 0, 1, 2, ...
     4.  u    <- u + q_k (y_k+ - y_k) a_k
     5.  x~   <- x+ + theta (x+ - x)
 
-The loop is `kernels.spdc`. Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's
+The loop is `kernels.epoch`. Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's
 1/(4R) with ``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem
 covers, watched by the monitor, which goes back to 1/(4R) where it must.
 """
