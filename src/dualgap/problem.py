@@ -20,7 +20,7 @@ from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
-from dualgap.designs.mapped import is_mapped
+from dualgap.designs.files import read_whole
 from dualgap.designs.observations import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
@@ -104,6 +104,7 @@ class Problem:
             self._view(rows_of(self.loss, self.n, b, sample_weight, offset))
             return
         streams = self.base.streams
+        b, sample_weight, offset = (read_whole(given) for given in (b, sample_weight, offset))
         targets = self.loss.targets(b, self.n)
         self.b = targets if streams else _writable(targets)
         self.outputs = self.loss.outputs(self.b)
@@ -189,7 +190,8 @@ class Problem:
             other.__dict__.pop("null_model", None)
             other.__dict__.pop("is_solved_by_null", None)
             if self.streamed is None:
-                other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
+                targets = self.b if b is None else read_whole(b)
+                other.b = _writable(other.loss.targets(targets, self.n))
                 other.outputs = other.loss.outputs(other.b)
             else:
                 given = self.streamed.targets.source if b is None else b
@@ -538,8 +540,7 @@ def _weights(sample_weight: Any, n: int) -> Array | None:
     )
     if not w.any():
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")
-    # q does not follow what the caller does to his array; nor may these, unless nobody may write.
-    return w if is_mapped(w) and not w.flags.writeable else w.copy()
+    return w.copy()  # q does not follow what the caller does to his array; nor may these
 
 
 def _shares(weights: Array | None, n: int, streams: bool) -> Array:

@@ -167,7 +167,7 @@ def of_folder(path: str, **options: Any) -> Dataset:
         raise DataError(f"{path} has no targets b.")
     return Dataset(
         folder.design,
-        folder.b,
+        np.asarray(folder.b, dtype=np.float64),
         folder.path.resolve().name,
         path,
         feature_names=folder.columns,

@@ -25,9 +25,9 @@ from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
+from dualgap.designs.files import is_mapped
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
-from dualgap.designs.mapped import is_mapped
 from dualgap.designs.observations import Observations
 from dualgap.designs.parted import PartedDesign, pays_to_part
 from dualgap.designs.protocols import (

@@ -25,8 +25,9 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseRows
+from dualgap.designs.files import watched
 from dualgap.designs.ledger import Ledger
-from dualgap.designs.sources import DenseSource, RowSource, SparseSource, watched
+from dualgap.designs.sources import DenseSource, RowSource, SparseSource
 from dualgap.designs.sparse import SparseDesign
 
 SPARSE_CHUNK_BYTES = 1 << 23
@@ -99,6 +100,11 @@ class BlockDesign(Design, counts=True):
         self.rows_per_chunk = check.integer("rows_per_chunk", rows_per_chunk)
 
     @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        """What tells the files that are read from others."""
+        return str(getattr(self.source, "mark", ""))
+
+    @property
     def title(self) -> str:
         """What messages call it."""
         return self._title or super().title
@@ -116,9 +122,12 @@ class BlockDesign(Design, counts=True):
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The rows of each, in float64."""
         for at in self.cuts.chunks(part):
-            rows = self.source.rows(at.start, at.stop)
-            self.ledger.enter(at.stop - at.start)
-            yield Chunk(at, SparseDesign(rows) if self.stores_entries else DenseRows(rows))
+            yield self._chunk(at)
+
+    def _chunk(self, at: slice) -> Chunk:
+        rows = self.source.rows(at.start, at.stop)
+        self.ledger.enter(at.stop - at.start)
+        return Chunk(at, SparseDesign(rows) if self.stores_entries else DenseRows(rows))
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Dense blocks, in order."""

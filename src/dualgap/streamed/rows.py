@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import total
 from dualgap._types import Array
+from dualgap.designs.files import mark_of, watched
 from dualgap.enclosures.directed import down, up
 from dualgap.enclosures.extraction import accurate_sum
 from dualgap.losses import Loss, MarginLoss
@@ -35,7 +35,7 @@ class RowValues:
 
     Parameters
     ----------
-    source : array or memory map
+    source : array or FileArray
         Anything with a shape and slices of its first axis.
     shape : tuple of int
     convert : callable, optional
@@ -153,7 +153,7 @@ class Rows:
     @property
     def fingerprint(self) -> str:
         """Name, size and time of the files that they lie in; nothing of arrays in memory."""
-        return ";".join(file_mark(values.source) for values in self.arrays)
+        return ";".join(mark_of(values.source) for values in self.arrays)
 
 
 class Form(NamedTuple):
@@ -167,15 +167,6 @@ class Form(NamedTuple):
         rest = list(rows[1:])
         w = rest.pop(0) if self.weighted else None
         return rows[0], w, rest.pop(0) if self.has_offset else None
-
-
-def file_mark(source: Any) -> str:
-    """What tells a file from another: its name, size and time; empty for what is no file."""
-    path = getattr(source, "filename", None) or getattr(source, "path", None)
-    if path is None:
-        return ""
-    found = Path(path).stat()
-    return f"{path}:{found.st_size}:{found.st_mtime_ns}"
 
 
 def rows_of(loss: Loss, n: int, b: Any, sample_weight: Any, offset: Any) -> Rows:
@@ -246,7 +237,7 @@ def _of_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Any:
         raise TypeError(
             f"{argument} has dtype {values.dtype}; convert it to a numeric dtype such as float64."
         )
-    return values
+    return watched(values)
 
 
 @contextmanager

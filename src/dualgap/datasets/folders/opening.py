@@ -6,15 +6,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from dualgap._types import Array
 from dualgap._validation import flag
-from dualgap.datasets.folders.arrays import mapped
+from dualgap.datasets.folders.arrays import file_array
 from dualgap.datasets.folders.checking import check_folder
 from dualgap.datasets.folders.manifest import Manifest, read_manifest
 from dualgap.designs.blocks import BlockDesign
-from dualgap.designs.mapped import Mapped
 from dualgap.designs.observations import Observations
 from dualgap.designs.sources import DenseSource, SparseSource
 
@@ -23,7 +19,8 @@ from dualgap.designs.sources import DenseSource, SparseSource
 class Folder(Observations):
     """A folder of arrays, as `dualgap.open` gives it.
 
-    Its rows stay on disk: they are mapped, and read chunk by chunk.
+    Its rows stay on disk, and are read chunk by chunk; targets, weights and offsets are read when
+    they are asked for, a slice of them or ``np.asarray(folder.b)``.
 
     Attributes
     ----------
@@ -79,7 +76,7 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
     """
     folder = Path(path)
     manifest = read_manifest(folder)
-    arrays = {name: mapped(folder, entry) for name, entry in manifest.arrays.items()}
+    arrays = {name: file_array(folder, entry) for name, entry in manifest.arrays.items()}
     shape, source = (manifest.rows, manifest.columns), None
     if manifest.is_sparse:
         data, indices, indptr = (arrays[name] for name in ("data", "indices", "indptr"))
@@ -93,16 +90,11 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
     design.holds_rows = flag("holds_rows", holds_rows)
     return Folder(
         design=design,
-        b=_vector(arrays.get("b")),
-        weights=_vector(arrays.get("weights")),
-        offset=_vector(arrays.get("offset")),
+        b=arrays.get("b"),
+        weights=arrays.get("weights"),
+        offset=arrays.get("offset"),
         columns=manifest.column_names,
         classes=manifest.classes,
         path=folder,
         manifest=manifest,
     )
-
-
-def _vector(array: Mapped | None) -> Array | None:
-    """As it lies in the file where that is float64; else converted."""
-    return None if array is None else np.asarray(array.whole(), dtype=np.float64)
