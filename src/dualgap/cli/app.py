@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -35,7 +35,8 @@ from dualgap.cli.model import (
     make_loss,
     make_model,
 )
-from dualgap.datasets import Dataset, load
+from dualgap.datasets import Dataset, load, write_predictions
+from dualgap.datasets.folders import check_target, is_folder
 from dualgap.driver.arguments import limit
 from dualgap.driver.keeping import check_keeping
 
@@ -206,15 +207,24 @@ def predict(
     data_folder: take.DataFolder = None,
     as_json: take.AsJson = False,
 ) -> None:
-    """Predict with a saved model: one line per row of the file."""
+    """Predict with a saved model: one line per row; of a folder, into a folder with --out."""
     with command():
-        _check_out(out)
+        onto_disk = out is not None and str(out) != STDOUT and is_folder(Path(file))
+        if onto_disk:
+            check_target(cast(Path, out), overwrite=False)
+        else:
+            _check_out(out)
         model = load_model(model_file)
-        how = Reading(format, target, header, by_position, max_bytes, data_folder)
+        how = Reading(format, target, header, by_position, max_bytes, data_folder, True)
         data = load_for(model, file, how)
         for note in data.notes:
             say(note)
-        values = (model.scores(data.A) if scores else model.predict(data.A)).tolist()
+        predict = model.scores if scores else model.predict
+        if onto_disk:
+            made = write_predictions(cast(Path, out), predict, data.A)
+            print(to_json({"predictions": str(made)}) if as_json else f"written to {made}")
+            return
+        values = predict(data.A).tolist()
         if out is None or str(out) == STDOUT:
             _write_predictions(sys.stdout, values, as_json)
         else:

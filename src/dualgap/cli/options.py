@@ -78,7 +78,10 @@ ResumeRun = Annotated[
 ]
 Features = Annotated[int | None, typer.Option(help="svmlight: number of columns.", min=1)]
 TextOut = Annotated[
-    Path | None, typer.Option(help="Write to this file; standard output by default.")
+    Path | None,
+    typer.Option(
+        help="Write to this file, or of data in a folder to this folder; else to standard output."
+    ),
 ]
 Scores = Annotated[
     bool, typer.Option("--scores", help="Print a_i'x + c in place of labels or means.")

@@ -27,6 +27,7 @@ from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseRows
 from dualgap.designs.files import watched
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.picked import PickedRows, PickedSparseRows, SparseWithConstant, WithConstant
 from dualgap.designs.sources import DenseSource, RowSource, SparseSource
 from dualgap.designs.sparse import SparseDesign
 
@@ -98,6 +99,41 @@ class BlockDesign(Design, counts=True):
         if rows_per_chunk is None:
             rows_per_chunk = chunk_rows(source)
         self.rows_per_chunk = check.integer("rows_per_chunk", rows_per_chunk)
+
+    def some_rows(self, at: Places) -> BlockDesign:
+        """Some of the rows as data of their own, which are read from where these are.
+
+        Parameters
+        ----------
+        at : array of int
+            Their numbers, ascending.
+        """
+        at = np.asarray(at, dtype=np.int64)
+        if at.ndim != 1 or at.size == 0 or at[0] < 0 or at[-1] >= self.shape[0]:
+            raise ValueError(f"at must be numbers of rows between 0 and {self.shape[0] - 1}.")
+        if (at[1:] < at[:-1]).any():
+            raise ValueError("at must ascend: rows are read in their order. Sort it.")
+        step = self.rows_per_chunk
+        if isinstance(self.source, SparseSource):
+            return self._made_of(PickedSparseRows(self.source, at, step), "some rows of ")
+        return self._made_of(PickedRows(self.source, at, step), "some rows of ")
+
+    def with_constant(self, value: float) -> BlockDesign:
+        """The same rows with one more column, the last, which has this number in every row.
+
+        Parameters
+        ----------
+        value : float
+        """
+        if isinstance(self.source, SparseSource):
+            return self._made_of(SparseWithConstant(self.source, value))
+        return self._made_of(WithConstant(self.source, value))
+
+    def _made_of(self, source: RowSource, how: str = "") -> BlockDesign:
+        """Rows from a source that is made of this one's."""
+        other = BlockDesign.over(source, title=f"{how}{self.title}")
+        other.holds_rows, other._executor = self.holds_rows, self._executor
+        return other
 
     @property
     def fingerprint(self) -> str:  # type: ignore[override]

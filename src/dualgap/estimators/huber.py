@@ -81,8 +81,6 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     early_stopping = False  # part of the checks that all estimators share
     least_iterations = 0
 
-    takes_designs = True
-
     def __init__(
         self,
         *,

@@ -51,7 +51,8 @@ class Path:
     intercepts : array of shape (k,) or (k, K)
         The intercepts.
     y : array of shape (k, n) or (k, n, K)
-        The dual points: ``certify`` gives the certificates from them.
+        The dual points: ``certify`` gives the certificates from them. Empty where the rows of the
+        data are not held.
     certificates : list of Certificate
         The proof of P(x) - P* <= gap at every point. The walk itself goes by gaps in floats; what
         is not proved yet is so when this is first looked at.
