@@ -52,7 +52,7 @@ def cut_small(opened):
 def agree(ours, same):
     for name in CHOSEN:
         if hasattr(same, name):
-            assert getattr(ours, name) == getattr(same, name), name
+            np.testing.assert_allclose(getattr(ours, name), getattr(same, name), rtol=1e-12)
     for name in MEASURED:
         if hasattr(same, name):
             np.testing.assert_allclose(
@@ -148,6 +148,23 @@ def test_scores_and_probabilities_of_a_folder(tmp_path):
     assert model.score(opened, opened.b) == model.score(A, B)
     weighted = model.score(opened.design, opened.b, sample_weight=opened.weights)
     assert weighted == pytest.approx(model.score(A, B, sample_weight=W))
+
+
+def test_a_path_of_rows_that_are_not_held_has_the_points_and_no_dual_ones(tmp_path):
+    path = folder(tmp_path / "f", A, Y, W).path
+    options = {"lambdas": 5, "fit_intercept": True, "tol": 1e-9}
+    ours = dualgap.path(dualgap.open(path, holds_rows=False), **options)
+    same = dualgap.path(A, Y, sample_weight=W, **options)
+    np.testing.assert_allclose(ours.lambdas, same.lambdas, rtol=1e-12)
+    np.testing.assert_allclose(ours.x, same.x, atol=1e-4)
+    assert ours.converged and ours.y.size == 0
+    assert all(c.certified and c.relative_gap <= 1e-9 for c in ours.certificates)
+    for loss, b in (("multinomial", CLASSES.astype(float)), ("logistic", B), ("huber", Y)):
+        path = folder(tmp_path / loss, A, b, W).path
+        rows = dualgap.open(path, holds_rows=False)
+        ours = dualgap.path(rows, loss=loss, lambdas=2, fit_intercept=True)
+        same = dualgap.path(A, b, loss=loss, lambdas=2, fit_intercept=True, sample_weight=W)
+        np.testing.assert_allclose(ours.lambdas, same.lambdas, rtol=1e-9)
 
 
 class Verbs(Design):

@@ -65,7 +65,7 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     tol, passes = check_options(options)
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= MOST_STEPS
     # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
-    ours = ours and problem.given is None and asked(problem) is None
+    ours = ours and problem.streamed is None and problem.given is None and asked(problem) is None
     if ours and _squared.pays(problem, strengths):
         return _walk_together(problem, strengths, tol, passes, options)
     light = ours and _chords.pays(problem, strengths)
