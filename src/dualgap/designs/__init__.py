@@ -25,7 +25,7 @@ from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
-from dualgap.designs.files import is_mapped
+from dualgap.designs.files import FileArray, is_mapped
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
 from dualgap.designs.observations import Observations
@@ -61,6 +61,7 @@ __all__ = [
     "DenseDesign",
     "Design",
     "Executor",
+    "FileArray",
     "GramAccess",
     "InterceptDesign",
     "Ledger",
