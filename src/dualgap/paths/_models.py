@@ -51,7 +51,7 @@ def model_for(problem: Problem, s: State, hess: Array, known: Model | None) -> M
 
 
 def _in_steps(problem: Problem, multiplications: float) -> float:
-    """What so much work is, next to the products and the calls of a step."""
+    """So much work as a number of steps: of two products with the data, and the calls, each."""
     return multiplications / (2.0 * problem.design.nonzeros + CALLS)
 
 
