@@ -54,7 +54,7 @@ class DualPoint(NamedTuple):
     reach: float = 0.0
     """|(A'Qy)_j| changes by at most this times |a_j|_Q on the way to it."""
     shift: float = 0.0
-    """It is so far from y, in |.|_Q, where phi* is y^2/2 and that is all there is to say."""
+    """For squared loss: the distance |.|_Q from y to the real dual point, in place of `extra`."""
     shrunk: float = 1.0
     """y is so many times what it would be if A'Qy were known exactly."""
     span: Span | None = None

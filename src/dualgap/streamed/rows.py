@@ -75,9 +75,9 @@ class Weights(NamedTuple):
     total: float
     """W, their sum in floats."""
     low: float
-    """At most W,"""
+    """At most W."""
     high: float
-    """and at least."""
+    """At least W."""
     uniform: bool
     """Whether all rows weigh the same."""
     least: float

@@ -53,11 +53,11 @@ class Ask(NamedTuple):
     signs: bool = False
     """The same for rows with y > 0 alone, or for each class."""
     step: Array | None = None
-    """d: the mean loss at x + t d is found for each t in"""
+    """A direction d: the mean loss at x + t d is found for each t in ``lengths``."""
     lengths: tuple[float, ...] = ()
-    """these lengths."""
+    """The lengths t of a step that are tried."""
     ride: Slopes | None = None
-    """A dual point: the mean of phi* there."""
+    """A dual point, of which the mean of phi* is found."""
     gram: Places | None = None
     """Coordinates S: A_S' diag(q h) A_S."""
     products: tuple[Array, ...] = ()
