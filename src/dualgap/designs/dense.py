@@ -21,7 +21,8 @@ from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.tasks import Between, there_and_back
 
 ROOM = 16
-"""Memory set aside for columns over what the first of them take; it costs nothing untouched."""
+"""Memory is set aside for so many times the columns that are gathered first, so that others follow
+without a copy; what is not touched costs nothing."""
 LEAST_ROWS = 16
 """Data are cut only into chunks of at least so many rows; smaller ones do not pay."""
 

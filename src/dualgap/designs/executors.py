@@ -39,7 +39,7 @@ class Source(Protocol):
 
 
 class Executor(Protocol):
-    """Serial, in threads, on other machines."""
+    """What carries out tasks: in order, in threads, or on other machines."""
 
     def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
         """The sums over all chunks."""

@@ -23,7 +23,7 @@ from dualgap.designs.sparse import SparseDesign, rows_between
 BYTES = 12
 """So many bytes does an entry take with its place."""
 LARGE = 1 << 26
-"""Smaller data are not parted."""
+"""Data that take fewer bytes are not parted."""
 
 
 def pays_to_part(columns: int, entries: int) -> bool:

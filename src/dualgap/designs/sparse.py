@@ -22,6 +22,7 @@ from dualgap.designs.protocols import Rows, Stored
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
 PIECE_NONZEROS = 1 << 17
+"""Entries of a piece of data that are not float64: one piece is widened at a time."""
 WORTH_A_KERNEL = 1 << 16
 """Nonzeros from which loading a compiled kernel pays."""
 SWEEPS_TO_SORT = 5
