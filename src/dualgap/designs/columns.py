@@ -45,7 +45,7 @@ class Columns(ABC):
     gram_sweeps: float
     """What a Gram matrix costs, in sweeps of coordinate descent over the columns."""
     ledger: Ledger | None = None
-    """That of the data."""
+    """The ledger of the data."""
     share: float = 0.0
     """How many rows of the data a reading of the columns amounts to."""
 

@@ -107,7 +107,7 @@ def filling(
     args: tuple[Any, ...],
     out: Filled,
 ) -> Sums:
-    """The same, with the rows where they are wanted."""
+    """The sums of one partition; its rows are put where they are wanted."""
 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):

@@ -248,7 +248,7 @@ class Run:
         return y.copy()
 
     def _shown(self, s: State) -> Shown:
-        """Of the algorithm; nothing before it has begun."""
+        """What the algorithm shows of its steps; nothing before it has begun."""
         return self.algorithm.shown(s) if s.begun else NOTHING_SHOWN
 
     def _to_user(self, s: State, x: Array) -> Array:

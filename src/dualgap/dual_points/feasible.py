@@ -246,12 +246,12 @@ class _LastStep(NamedTuple):
     nu: float = 0.0
     D: Array | None = None
     reach: float = 0.0
-    """That of `DualPoint`."""
+    """`DualPoint.reach` of the step."""
     span: Span | None = None
-    """The same."""
+    """`DualPoint.span` of the step."""
 
     def times(self, t: float) -> _LastStep:
-        """The same for t y; tau is a ratio."""
+        """The last step from t y; tau is a ratio and stays."""
         return _LastStep(self.tau, t * self.nu, self.D, t * self.reach, self.span)
 
     def is_shift(self, problem: Problem) -> bool:

@@ -215,7 +215,7 @@ def _weighted_sum(w: Array | None, y: Array) -> float:
 
 
 def _sum_error(problem: Problem, z: Array) -> Array:
-    """Of adding an offset, if there is one."""
+    """At least |e|_Q of adding an offset to the predictions, if there is one."""
     return np.zeros_like(z) if problem.offset is None else 2.0 * UNIT * np.abs(z)
 
 

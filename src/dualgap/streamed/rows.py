@@ -112,7 +112,7 @@ class Rows:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Those that there are, for `Design.map_rows`; see `split`."""
+        """Targets, weights and offsets, those that there are, for `Design.map_rows`; see `Form`."""
         return tuple(v for v in (self.targets, self.weights, self.offset) if v is not None)
 
     @property

@@ -51,7 +51,7 @@ class Ask(NamedTuple):
     slopes: bool = True
     """A'Qy, y = phi'(z)."""
     signs: bool = False
-    """The same for rows with y > 0 alone, or for each class."""
+    """A'Qy of rows with y > 0 alone, or of each class, as well."""
     step: Array | None = None
     """A direction d: the mean loss at x + t d is found for each t in ``lengths``."""
     lengths: tuple[float, ...] = ()
