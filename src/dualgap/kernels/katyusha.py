@@ -49,8 +49,8 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.compiled.jit import kernel, scalar
 from dualgap.kernels.points import ahead, move, moved, reach, settle, settle_lines, shrunk
-from dualgap.kernels.scalar import NO_SHRINKAGE, prox_step
 from dualgap.kernels.values import Prox
+from dualgap.regularizers.compiled_lazy import prox_step, stretch
 
 FEW = 256
 """Up to so many different l2, tables are wide."""
@@ -163,32 +163,15 @@ def catch_up(line: Array, m: int, maps: Array, l1: float, l2: float, mix: Mix) -
     """Zeta, eta and total of a line after m steps with constant u; ``maps`` are those of its l2."""
     zeta, eta, total, x, u = line[0], line[1], line[2], line[4], line[5]
     alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
-    if l1 == 0.0:
-        zeta, eta, total = leap(zeta, eta, total, x, u, m, maps)
-        m = 0
     while m > 0:
-        if zeta == 0.0 and abs(u) <= l1:
-            zeta, eta, total = leap(0.0, eta, total, x, 0.0, m, maps)
-            break
-        if zeta != 0.0:
-            side = 1.0 if zeta > 0.0 else -1.0
-        else:
-            side = -1.0 if u > 0.0 else 1.0
-        v = u + side * l1
-        new = leap(zeta, eta, total, x, v, m, maps)
-        if side * v <= 0.0 or side * new[0] > 0.0:
-            zeta, eta, total = new
-            break
-        if alpha * l2 < NO_SHRINKAGE:
-            steps = abs(zeta) / (alpha * side * v)
-        else:
-            steps = math.log1p(l2 * zeta / v) / math.log1p(alpha * l2)
-        few = min(max(0, math.floor(steps) - 1), m - 1)
+        few, v = stretch(zeta, u, alpha, l1, l2, m)
         zeta, eta, total = leap(zeta, eta, total, x, v, few, maps)
-        zeta = prox_step(side * max(side * zeta, 0.0), u, alpha, l1, l2)
-        eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
-        total = keep * total + eta
-        m -= few + 1
+        m -= few
+        if m > 0:
+            zeta = prox_step(zeta, u, alpha, l1, 1.0 / (1.0 + alpha * l2))
+            eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
+            total = keep * total + eta
+            m -= 1
     line[0], line[1], line[2] = zeta, eta, total
 
 
