@@ -190,8 +190,8 @@ class Problem:
             other.__dict__.pop("null_model", None)
             other.__dict__.pop("is_solved_by_null", None)
             if self.streamed is None:
-                targets = self.b if b is None else read_whole(b)
-                other.b = _writable(other.loss.targets(targets, self.n))
+                targets = other.loss.targets(self.b if b is None else read_whole(b), self.n)
+                other.b = _writable(targets)
                 other.outputs = other.loss.outputs(other.b)
             else:
                 given = self.streamed.targets.source if b is None else b

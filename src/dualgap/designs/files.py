@@ -87,7 +87,7 @@ class FileArray:
         return f"FileArray({str(self.path)!r}, {self.dtype}, shape={self.shape})"
 
     def __len__(self) -> int:
-        """Of its first axis."""
+        """The length of its first axis."""
         return self.shape[0]
 
     @property
@@ -102,7 +102,7 @@ class FileArray:
 
     @property
     def nbytes(self) -> int:
-        """Of the numbers."""
+        """The bytes of all numbers."""
         return self.size * self.dtype.itemsize
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Stored:
@@ -189,7 +189,7 @@ class Watched:
         return np.ascontiguousarray, (self.array,)
 
     def __len__(self) -> int:
-        """Of its first axis."""
+        """The length of its first axis."""
         return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Stored:

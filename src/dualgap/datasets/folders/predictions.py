@@ -72,16 +72,7 @@ def write_predictions(
         finally:
             if file is not None:
                 file.close()
-        content = {
-            "format": FORMAT,
-            "format_version": VERSION,
-            "array": {
-                "file": entry.file,
-                "dtype": entry.dtype.str,
-                "shape": list(entry.shape),
-                "sha256": entry.sha256,
-            },
-        }
+        content = {"format": FORMAT, "format_version": VERSION, "array": entry.to_json()}
         write_json(part / NAME, json.dumps(content, indent=1) + "\n")
     return target
 
