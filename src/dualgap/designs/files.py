@@ -227,10 +227,12 @@ def mark_of(array: Any) -> str:
 
     Empty for what lies in no file.
     """
-    path = getattr(array, "path", None) or getattr(array, "filename", None)
-    if path is None:
+    if isinstance(array, FileArray):  # the file that is read, whatever has taken its name
+        path, found = array.path, os.fstat(array.opened())
+    elif getattr(array, "filename", None) is not None:
+        path, found = Path(array.filename), Path(array.filename).stat()
+    else:
         return ""
-    found = Path(path).stat()
     return f"{path}:{found.st_size}:{found.st_mtime_ns}"
 
 
