@@ -286,7 +286,7 @@ class Run:
         """Whether to stop, and why."""
         if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
-        if self.one_class or (s.t % 10 == 0 and self._separates(s)):
+        if self.one_class or (s.t % self.algorithm.patience == 0 and self._separates(s)):
             return Status.NO_MINIMISER
         best = s.incumbent
         if best.lowest + TIE * abs(best.lowest) < self.fallen[0]:
