@@ -157,7 +157,7 @@ class Problem:
 
     @property
     def bounded_net(self) -> ElasticNet | Box:
-        """The regulariser of x with its strengths and bounds, for what is written for these only."""
+        """The regulariser of x with strengths and bounds, for what is written for these only."""
         if not self.regularizer.has_strengths and isinstance(self.regularizer, Box):
             return self.regularizer
         return self.elastic_net
@@ -378,7 +378,7 @@ class Problem:
         return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
 
     def smoothness(self, Lam: float, z: Array) -> float:
-        """The smoothness of the mean loss: Lam/gamma; without gamma the largest phi'' at z stands in for 1/gamma.
+        """The smoothness of the mean loss: Lam/gamma, or with the largest phi'' at z for 1/gamma.
 
         What stands in serves estimates that steps and looks are timed by, and nothing else.
         """

@@ -36,8 +36,9 @@ class LinearSVC(LinearClassifier, Certified):
     penalty : {"l1", "l2"}, default="l2"
         Which r is taken: ``|w|_1`` or ``|w|^2/2``.
     loss : str, SquaredHinge or SmoothedHinge, default="squared_hinge"
-        ``"smoothed_hinge"`` has h = 1; ``dualgap.losses.SmoothedHinge(width=0.1)`` is nearer to
-        the hinge. The hinge itself is not smooth and is refused.
+        ``"squared_hinge"``, ``"smoothed_hinge"`` with h = 1, or a value: as
+        ``dualgap.losses.SmoothedHinge(width=0.1)``, nearer to the hinge. The hinge itself is not
+        smooth and is refused.
     dual : "auto" or bool, default="auto"
         No effect: primal and dual are solved together.
     {tol}
