@@ -204,7 +204,7 @@ def solve(
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
     mu : float, optional
-        The paper's mu of A, for algorithms that take it; the estimate of adaptive ones starts there.
+        The paper's mu of A, for algorithms that take it; adaptive ones start their estimate there.
     schedule : "theorem", optional
         Force the theorems' step sizes with certified constants.
     precondition : str or Preconditioner
