@@ -18,7 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Places
+from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.parts import dense_parts, over_parts, steps
 from dualgap.limits import check, current
 
 Bounds = tuple[Array, Array]
@@ -160,6 +162,12 @@ class DenseColumns(Columns):
         # two for each entry.
         self.gram_sweeps = T.shape[0] / 40.0
 
+    @cached_property
+    def _cuts(self) -> Cuts:
+        """Partitions of the rows, where there is much."""
+        side, n = self.T.shape
+        return Cuts.of_chunks(n, dense_parts(n, side), max(512, BLOCK // max(1, side)))
+
     def grown(self, at: Places) -> DenseColumns | None:
         """The columns at these places, of which those here come first; the others are to be filled.
 
@@ -175,12 +183,19 @@ class DenseColumns(Columns):
     def matvec(self, x: Array) -> Array:
         """B x."""
         self._read()
-        return np.asarray(x @ self.T)
+        z = np.empty(self.T.shape[1])
+
+        def work(start: int, stop: int) -> tuple[()]:
+            np.matmul(x, self.T[:, start:stop], out=z[start:stop])
+            return ()
+
+        over_parts(self._cuts, work)
+        return z
 
     def rmatvec(self, r: Array) -> Array:
         """B' r."""
         self._read()
-        return np.asarray(self.T @ r)
+        return over_parts(self._cuts, lambda a, b: (np.asarray(self.T[:, a:b] @ r[a:b]),))[0]
 
     def norms_sq(self, w: Array) -> Array:
         """sum_i w_i b_ij^2."""
@@ -195,19 +210,27 @@ class DenseColumns(Columns):
     def gram(self, w: Array) -> Array:
         """By symmetric updates: blocks of the columns times sqrt(w) that stay in cache."""
         self._read()
-        side, n = self.T.shape
-        root, H = np.sqrt(w), np.zeros((side, side))
-        step = max(512, BLOCK // max(1, side))
-        for start in range(0, n, step):
-            check()
-            block = self.T[:, start : start + step] * root[start : start + step]
-            H += block @ block.T
-        return H
+        side, root = len(self.T), np.sqrt(w)
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            H = np.zeros((side, side))
+            for at in steps(start, stop, self._cuts.rows):
+                check()
+                block = self.T[:, at] * root[at]
+                H += block @ block.T
+            return (H,)
+
+        return over_parts(self._cuts, work)[0]
 
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Rows of B' diag(w) B, of which the others are taken."""
         self._read()
-        rows = (self.T[some] * w) @ self.T.T
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            T = self.T[:, start:stop]
+            return ((T[some] * w[start:stop]) @ T.T,)
+
+        (rows,) = over_parts(self._cuts, work)
         return rows if np.array_equal(others, np.arange(self.at.size)) else rows[:, others]
 
     @property
