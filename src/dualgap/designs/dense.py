@@ -70,7 +70,10 @@ class DenseDesign(Design, counts=True):
         z = np.empty((self.shape[0], *x.shape[1:]))
 
         def work(start: int, stop: int) -> tuple[()]:
-            z[start:stop] = self._product(self.A[start:stop], x)
+            if self._wide:
+                np.matmul(self.A[start:stop], x, out=z[start:stop])
+            else:
+                z[start:stop] = self._product(self.A[start:stop], x)
             return ()
 
         over_parts(self.cuts, work)
