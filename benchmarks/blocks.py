@@ -12,45 +12,21 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.folder_data import dense, measured, sparse
 from dualgap.datasets import write_folder
 from dualgap.designs import BlockDesign, Design, as_design, tasks
 from dualgap.designs.threads import within_threads
 from dualgap.losses import as_loss
 from dualgap.losses.tasks import loss_slope
 
-ENTRIES = 30
-"""Of a sparse row."""
-PIECE = 20_000
-"""Rows that are drawn at a time."""
 LOGISTIC = as_loss("logistic")
-
-
-def dense(rows: int, columns: int) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(0)
-    for start in range(0, rows, PIECE):
-        yield rng.standard_normal((min(PIECE, rows - start), columns))
-
-
-def sparse(rows: int, columns: int) -> Iterator[sp.csr_array]:
-    rng = np.random.default_rng(0)
-    share = 1.0 / np.arange(1, columns + 1)
-    upto = np.cumsum(share / share.sum())
-    for start in range(0, rows, PIECE):
-        n = min(PIECE, rows - start)
-        at = np.searchsorted(upto, rng.random((n, ENTRIES))).clip(max=columns - 1)
-        values = rng.standard_normal(n * ENTRIES)
-        pointers = np.arange(0, n * ENTRIES + 1, ENTRIES)
-        block = sp.csr_array((values, at.reshape(-1), pointers), shape=(n, columns))
-        block.sum_duplicates()
-        yield block
 
 
 def actions(design: Design, gram: bool) -> dict[str, Callable[[], Any]]:
@@ -69,12 +45,6 @@ def actions(design: Design, gram: bool) -> dict[str, Callable[[], Any]]:
     if gram:
         found["Gram matrix"] = lambda: design.gram(w)
     return found
-
-
-def measured(action: Callable[[], Any]) -> tuple[float, float]:
-    wall, cpu = time.perf_counter(), time.process_time()
-    action()
-    return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def compare(designs: dict[str, Design], threads: int, rounds: int, gram: bool) -> None:
