@@ -5,12 +5,12 @@
 A fit is some readings of the data. A reading takes, with T threads on n rows of d columns that have
 so many entries and bytes,
 
-    max(bytes / B, (entries (1/r + products/p) + n s^2/g + n/l) / T)
+    max(bytes / B, (entries (1/r + products/p) + n s^2/g + n k/l) / T)
 
 seconds: B is what a plain sum of the numbers gets; r is the rate of value and gradient of squared
 loss, p that of each further product, g that of a Gram matrix of s columns of dense data with the
-weights of a logistic fit, and l that of the logistic loss of a row. The proof at the end has a
-rate of its own. These constants are measured at the first size; the readings that a fit takes are
+weights of a logistic fit, and l that of k logistic losses of each row. The proof at the end has
+rates of its own. These constants are measured at the first size; readings that a fit takes are
 those it takes there. Then fits are made at all sizes, and what they take is printed beside it.
 """
 
@@ -43,7 +43,8 @@ class Reading(NamedTuple):
     """Beyond A x."""
     side: int
     """Of a Gram matrix."""
-    logistic: bool
+    losses: int
+    """Logistic losses of each row: one, and one for each length of a step that is tried."""
     proof: bool
 
 
@@ -61,10 +62,11 @@ class Noting(BlockDesign, counts=True):
             products = ask.slopes + ask.signs + ask.diagonal + 2 * ask.norms + 2 * len(ask.products)
             products += (ask.step is not None) + (ask.ride is not None)
             side = 0 if ask.gram is None else ask.gram.size
-            logistic = setting.loss.name == "logistic"
-            self.notes.append(Reading(int(products), side, logistic, False))
+            losses = 1 + len(ask.lengths) if setting.loss.name == "logistic" else 0
+            self.notes.append(Reading(int(products), side, losses, False))
         else:
-            self.notes.append(Reading(0, 0, False, task.__name__ == "prove_chunk"))
+            losses = int(self.notes[-1].losses > 0)
+            self.notes.append(Reading(0, 0, losses, task.__name__ == "prove_chunk"))
         began = time.process_time()
         found = super().map_rows(task, rows, *args)
         self.spent.append(time.process_time() - began)
@@ -92,7 +94,9 @@ class Constants(NamedTuple):
     l: float  # noqa: E741 - as in the formula
     """Rows, logistic loss."""
     proof: float
-    """Entries, the proof."""
+    """Entries, the proof of a squared loss."""
+    proved: float
+    """Rows, logistic loss in a proof."""
 
 
 def least(action: Any) -> float:
@@ -122,17 +126,20 @@ def constants(data: Folder) -> Constants:
 
     plain, base, slow = least(total), reading(), reading("logistic")
     product = max(1e-9, (reading(products=(p,)) - base) / 2.0)
-    proofs = []
-    for _ in range(2):
-        watched = noting(data)
-        dualgap.solve(watched, data.b, l2=1.0, n_threads=1)
-        pairs = zip(watched.notes, watched.spent, strict=True)
-        proofs += [spent for reading, spent in pairs if reading.proof]
+    proof = {loss: min(proving(data, loss) for _ in range(2)) for loss in problem}
     gram = np.inf if d > 2000 else n * d * d / max(1e-9, reading("logistic", gram=sides) - slow)
     return Constants(
         nbytes / plain, entries / base, entries / product, gram, n / max(1e-9, slow - base),
-        entries / min(proofs),
+        entries / proof["squared"], n / max(1e-9, proof["logistic"] - proof["squared"]),
     )  # fmt: skip
+
+
+def proving(data: Folder, loss: str) -> float:
+    """Processor seconds of the proof of a fit."""
+    design = noting(data)
+    dualgap.solve(design, data.b, loss=loss, l2=1.0, n_threads=1)
+    pairs = zip(design.notes, design.spent, strict=True)
+    return sum(spent for reading, spent in pairs if reading.proof)
 
 
 def predicted(
@@ -149,8 +156,8 @@ def seconds(
     cpu = wall = 0.0
     for r in plan:
         each = entries * (1.0 / rates.r + max(0, r.products - 1) / rates.p)
-        each += n * r.side**2 / rates.g + (n / rates.l if r.logistic else 0.0)
-        each = entries / rates.proof if r.proof else each
+        each += n * (r.side**2 / rates.g + r.losses / rates.l)
+        each = entries / rates.proof + n * r.losses / rates.proved if r.proof else each
         cpu += each
         wall += max(nbytes / rates.B, each / threads)
     return cpu, wall
@@ -185,18 +192,18 @@ def compare(scratch: Path, name: str, sizes: list[int], columns: int, options: A
         rates = constants(data)
     print(f"\n{name}, {columns} columns; per second and thread: B = {rates.B:.2g} bytes, "
           f"r = {rates.r:.2g} and p = {rates.p:.2g} entries, g = {rates.g:.2g} n s^2, "
-          f"l = {rates.l:.2g} rows, proof {rates.proof:.2g} entries\n")  # fmt: skip
+          f"l = {rates.l:.2g} rows; of a proof {rates.proof:.2g} entries, and {rates.proved:.2g} "
+          "rows of logistic loss\n")  # fmt: skip
     print("| fit | rows | readings: expected | taken | CPU s: predicted | measured | "
           "wall s: predicted | measured | MiB: predicted | most |")  # fmt: skip
     print("| --- | " + "--- | " * 9)
     plans: dict[str, list[Reading]] = {}
-    watch = Watch()
+    watch, start = Watch(), private()
     for n in sizes:
         data = folder(scratch / f"{name}-{n}", make, n, columns)
         for case, asked in cases(data, name == "sparse").items():
             design = noting(data)
             watch.most = 0.0
-            before = private()
             cpu, wall = measured(
                 lambda d=design, b=data.b, a=asked: dualgap.solve(
                     d, b, n_threads=options.threads, **a
@@ -207,8 +214,7 @@ def compare(scratch: Path, name: str, sizes: list[int], columns: int, options: A
             print(
                 f"| {case} | {n} | {len(plan)} | {len(design.notes)} | {expected[0]:.2f} | "
                 f"{cpu:.2f} | {expected[1]:.2f} | {wall:.2f} | "
-                f"{memory(data, plan, options.threads):.0f} | "
-                f"{max(0.0, watch.most - before):.0f} |",
+                f"{start + memory(data, plan, options.threads):.0f} | {watch.most:.0f} |",
                 flush=True,
             )
     per_row = data.design.source.nbytes / data.shape[0]
