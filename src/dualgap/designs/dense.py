@@ -26,7 +26,8 @@ Block = tuple[slice, Array]
 """Some consecutive rows in float64, and which they are."""
 
 ROOM = 16
-"""Memory set aside for columns over what the first of them take; it costs nothing untouched."""
+"""Memory is set aside for so many times the columns that are gathered first, so that others follow
+without a copy; what is not touched costs nothing."""
 LEAST_ROWS = 16
 """Data are cut only into chunks of at least so many rows; smaller ones do not pay."""
 
@@ -129,7 +130,7 @@ class DenseDesign(Design, counts=True):
     def _swept(
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
-        """The same sums in the same order, with less ado for each chunk."""
+        """As `Design._swept`, to the last bit, with fewer calls for each chunk."""
         if self._executor is not None:
             return super()._swept(rows, x, between, *args)
         n = self.shape[0]
@@ -194,7 +195,7 @@ class DenseDesign(Design, counts=True):
         return over_parts(self.cuts, work)[0]
 
     def column_squares(self) -> Array:
-        """As they are known, if they are."""
+        """sum_i a_ij^2 of every column, which is known already where the data were checked."""
         return super().column_squares() if self._column_squares is None else self._column_squares
 
     def rows(self) -> Rows:

@@ -76,7 +76,7 @@ class PartedDesign(SparseDesign, counts=True):
         return default.rmatvec(self, r)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
-        """In one reading."""
+        """A x + shift and A' diag(weights) of it, in one reading of each partition."""
         self.ledger.passes += 2.0 * PRODUCT
         (z,), (u,) = self.executor.map_rows(self, tasks.sweep, (weights,), (x, shift))
         return z, u
