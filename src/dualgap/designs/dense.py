@@ -146,7 +146,8 @@ class DenseDesign(Design, counts=True):
                 block = self.A[at] if self._wide else self.A[at].astype(np.float64)
                 here = np.matmul(block, x, out=z[at])
                 r, made, sums = between(here, tuple([values[at] for values in rows]), *args)
-                out.put(at, made)
+                if made:
+                    out.put(at, made)
                 u = (r.T @ block).T
                 if not total:
                     total = [u, *sums]
@@ -157,7 +158,7 @@ class DenseDesign(Design, counts=True):
             return tuple(total)
 
         sums = over_parts(self.cuts, work)
-        return (z, *out.taken()), sums
+        return (z, *(out.arrays or ())), sums
 
     def narrowed(self) -> NarrowCopy | None:
         """A float32 copy."""
