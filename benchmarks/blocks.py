@@ -4,8 +4,8 @@
 
 Products of two kinds of data, dense rows and sparse ones (30 entries a row, Zipf columns), in a
 folder, as blocks of the same arrays in memory, and as data in memory, which are cut without being
-read by blocks where they are large. Times are processor seconds, the least of several rounds in turn, and in brackets wall seconds; a plain sum of
-the numbers is what nothing can be faster than.
+read by blocks where they are large. Times are processor seconds, the least of several rounds in
+turn, and in brackets wall seconds; a plain sum of the numbers is what nothing can be faster than.
 """
 
 from __future__ import annotations
