@@ -84,6 +84,8 @@ class DenseDesign(Design, counts=True):
         """A' r."""
         self.ledger.rows += self.shape[0]
         self.ledger.passes += products(r)
+        if self.cuts.partitions == 1:
+            return self._adjoint(self.A, r)
 
         def work(start: int, stop: int) -> tuple[Array]:
             return (self._adjoint(self.A[start:stop], r[start:stop]),)
