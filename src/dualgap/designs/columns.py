@@ -21,7 +21,7 @@ from dualgap._types import Array, Places
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import Ledger
 from dualgap.designs.parts import dense_parts, over_parts, steps
-from dualgap.limits import check, current
+from dualgap.limits import check_time, current
 
 Bounds = tuple[Array, Array]
 """Between which x stays."""
@@ -217,7 +217,7 @@ class DenseColumns(Columns):
         def work(start: int, stop: int) -> tuple[Array]:
             H = np.zeros((side, side))
             for at in steps(start, stop, self._cuts.rows):
-                check()
+                check_time()
                 block = self.T[:, at] * root[at]
                 H += block @ block.T
             return (H,)
@@ -376,7 +376,7 @@ def row_pieces(indptr: Any, w: Array) -> Iterator[tuple[Any, Array]]:
     edges = np.searchsorted(work, np.arange(piece, work[-1], piece))
     start = 0
     for stop in (*np.unique(edges).tolist(), w.size):
-        check()
+        check_time()
         if stop > start:
             yield indptr[start : stop + 1], w[start:stop]
         start = stop

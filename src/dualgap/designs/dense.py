@@ -20,7 +20,7 @@ from dualgap.designs.narrow import NarrowCopy, narrow_copy
 from dualgap.designs.parts import dense_parts, over_parts, steps
 from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.tasks import Between, there_and_back
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 Block = tuple[slice, Array]
 """Some consecutive rows in float64, and which they are."""
@@ -267,7 +267,7 @@ class DenseDesign(Design, counts=True):
         def work(start: int, stop: int) -> tuple[Array]:
             total = np.zeros((d, d))
             for rows, block in self._blocks(start, stop, max(256, d)):
-                check()
+                check_time()
                 scaled = root[rows, None] * block
                 total += scaled.T @ scaled  # numpy sees that it is symmetric: half the work
             return (total,)

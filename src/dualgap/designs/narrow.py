@@ -16,7 +16,7 @@ from dualgap.designs.contract import block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import PRODUCT, Ledger
 from dualgap.designs.parts import over_parts, steps
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
@@ -91,7 +91,7 @@ class NarrowCopy:
         def work(start: int, stop: int) -> tuple[Array]:
             total = np.zeros((d, d))
             for rows in steps(start, stop, max(256, d)):
-                check()
+                check_time()
                 scaled = root[rows, None] * self.A[rows]
                 total += scaled.T @ scaled
             return (total,)

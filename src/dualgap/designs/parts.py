@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from dualgap.designs.cuts import Cuts, Sums, added_by_tree
 from dualgap.designs.threads import current_threads, one_blas_thread
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 LARGE = 1 << 26
 """Data in memory of fewer bytes are not parted: their products take a few milliseconds."""
@@ -45,7 +45,7 @@ def over_parts(cuts: Cuts, work: Callable[[int, int], Sums]) -> Sums:
         return work(*cuts.bounds(0))
 
     def part(k: int) -> Sums:
-        check()
+        check_time()
         return work(*cuts.bounds(k))
 
     with one_blas_thread():
