@@ -99,6 +99,6 @@ class Dual(NamedTuple):
     v: Array
     """Where the dual-free methods take the slope; empty if they do not."""
     step: Array
-    """Room for how far x is moved by the rows of a block, or by K predictions."""
+    """Room for how far x is moved by K predictions."""
     drift: Array
     """The same of u."""
