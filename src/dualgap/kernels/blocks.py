@@ -20,7 +20,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.compiled.jit import by_kind
 from dualgap.kernels.points import (
-    Lines, Vectors, ahead, move, product, reach, settle, shrunk, walk,
+    Lines, Vectors, ahead, begun, move, product, reach, settle, shrunk, walk,
 )  # fmt: skip
 from dualgap.kernels.values import Prox
 
@@ -104,18 +104,23 @@ def _(point: BlockLines, j: int, a: float, now: int, step: float, drift: float, 
 @reach.of(BlockLines)
 def _(point: BlockLines, z: float, j: int, a: float, now: int, theta: float) -> float:
     state, prox = point.values, point.prox
-    block, last = now // point.m, int(state[j, 3])
-    if block > last:
+    last = int(state[j, 3])
+    if now > last:
         x, u, free = state[j, 0], state[j, 2], j == prox.l1.size - 1
         slope = u + state[j, 4] / min(point.m, point.rows - last * point.m)
         state[j, 0] = shrunk(prox, x - prox.tau * slope, j, free)
         state[j, 1], state[j, 2], state[j, 3] = x, u + state[j, 5], last + 1
         state[j, 4] = state[j, 5] = 0.0
-    return reach(Lines(state, prox), z, j, a, block, theta)
+    return reach(Lines(state, prox), z, j, a, now, theta)
+
+
+@begun.of(BlockLines)
+def _(point: BlockLines, t: int) -> int:
+    return t // point.m
 
 
 @settle.of(BlockLines)
 def _(point: BlockLines, now: int) -> None:
     for line in range(point.values.shape[0]):
-        reach(point, 0.0, np.uintp(line), 0.0, now + (-now) % point.m, 0.0)
+        reach(point, 0.0, np.uintp(line), 0.0, -(-now // point.m), 0.0)
         point.values[line, 3] = 0.0

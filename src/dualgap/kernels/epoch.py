@@ -20,7 +20,7 @@ from typing import Any
 
 from dualgap._types import Array
 from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
-from dualgap.kernels.points import nothing, settle
+from dualgap.kernels.points import begun, nothing, settle
 from dualgap.kernels.rows import fetch, looks_ahead, predict, step_on_row
 from dualgap.kernels.scalar import grad, prox_conj
 from dualgap.kernels.values import FREE, PROX, SNAPSHOT, Dual, ScalarLoss, Softmax, Steps, Targets
@@ -37,7 +37,7 @@ def run_epoch(
     z = nothing(point)
     for t in range(stream.size):
         if t == 0 or not looks_ahead(rows):
-            z = predict(rows, stream[t], t, point, steps.theta)
+            z = predict(rows, stream[t], begun(point, t), point, steps.theta)
         if t + 1 < stream.size:
             fetch(rows, stream[t + 1], dual)
         step, drift = answer(loss, stream[t], z, targets, steps, dual)

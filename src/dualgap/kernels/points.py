@@ -95,6 +95,12 @@ def move(point: Any, j: int, a: float, now: int, step: Any, drift: Any, free: bo
 
 
 @by_kind
+def begun(point: Any, t: int) -> int:
+    """The steps that were made when t rows have been visited."""
+    return t
+
+
+@by_kind
 def settle(point: Any, now: int) -> None:
     """Bring all coordinates up to date, and count steps from 0; by default none are put off."""
 
