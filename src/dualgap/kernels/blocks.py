@@ -20,7 +20,18 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.compiled.jit import by_kind
 from dualgap.kernels.points import (
-    Lines, Vectors, ahead, begun, move, product, reach, settle, shrunk, walk,
+    Lines,
+    Vectors,
+    ahead,
+    begun,
+    move,
+    product,
+    reach,
+    remember,
+    settle,
+    settle_lines,
+    shrunk,
+    walk,
 )  # fmt: skip
 from dualgap.kernels.values import Prox
 
@@ -28,16 +39,13 @@ from dualgap.kernels.values import Prox
 class BlockVectors(NamedTuple):
     """The point, where rows are dense."""
 
-    x: Array
-    old: Array
-    u: Array
-    prox: Prox
+    now: Vectors
     steps: Array
     """The first sum, without its 1/m; with the next an entry for each of x."""
     drifts: Array
     m: int
     entered: np.ndarray[Any, np.dtype[np.int64]]
-    """How many rows of the block have been visited, one entry."""
+    """How many rows of the block have been visited; and 1 once the last row of the run is next."""
 
 
 class BlockLines(NamedTuple):
@@ -53,7 +61,7 @@ class BlockLines(NamedTuple):
 
 @ahead.of(BlockVectors)
 def _(point: BlockVectors, j: int, theta: float) -> float:
-    return ahead(Vectors(point.x, point.old, point.u, point.prox), j, theta)
+    return ahead(point.now, j, theta)
 
 
 @walk.of(BlockVectors)
@@ -69,7 +77,7 @@ def _(
         steps[a.size] += step * s
         drifts[a.size] += drift * s
     point.entered[0] += 1
-    if point.entered[0] == point.m:
+    if point.entered[0] == point.m or point.entered[1] == 1:
         take_step(point)
     z: float = product(point, following, s, theta)
     return z
@@ -78,21 +86,20 @@ def _(
 @by_kind
 def take_step(point: BlockVectors) -> None:
     """The step of the rows that were visited since the last one."""
-    x, u, prox, share = point.x, point.u, point.prox, 1.0 / point.entered[0]
+    (x, before, u, prox), share = point.now, 1.0 / point.entered[0]
     last = prox.l1.size - 1  # an intercept
     for j in range(x.size):
         old = x[j]
         x[j] = shrunk(prox, old - prox.tau * (u[j] + share * point.steps[j]), j, j == last)
-        point.old[j] = old
+        before[j] = old
         u[j] += point.drifts[j]
         point.steps[j] = point.drifts[j] = 0.0
     point.entered[0] = 0
 
 
-@settle.of(BlockVectors)
-def _(point: BlockVectors, now: int) -> None:
-    if point.entered[0] > 0:
-        take_step(point)
+@remember.of(BlockVectors)
+def _(point: BlockVectors) -> None:
+    point.entered[1] = 1
 
 
 @move.of(BlockLines)
@@ -111,7 +118,8 @@ def _(point: BlockLines, z: float, j: int, a: float, now: int, theta: float) -> 
         state[j, 0] = shrunk(prox, x - prox.tau * slope, j, free)
         state[j, 1], state[j, 2], state[j, 3] = x, u + state[j, 5], last + 1
         state[j, 4] = state[j, 5] = 0.0
-    return reach(Lines(state, prox), z, j, a, now, theta)
+    z = reach(Lines(state, prox), z, j, a, now, theta)
+    return z
 
 
 @begun.of(BlockLines)
@@ -119,8 +127,4 @@ def _(point: BlockLines, t: int) -> int:
     return t // point.m
 
 
-@settle.of(BlockLines)
-def _(point: BlockLines, now: int) -> None:
-    for line in range(point.values.shape[0]):
-        reach(point, 0.0, np.uintp(line), 0.0, -(-now // point.m), 0.0)
-        point.values[line, 3] = 0.0
+settle.of(BlockLines)(settle_lines)

@@ -19,11 +19,11 @@ import math
 from typing import Any
 
 from dualgap._types import Array
-from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
+from dualgap.compiled.jit import borrowed, by_kind, kernel
 from dualgap.kernels.points import begun, nothing, settle
 from dualgap.kernels.rows import fetch, looks_ahead, predict, step_on_row
-from dualgap.kernels.scalar import grad, prox_conj
 from dualgap.kernels.values import FREE, PROX, SNAPSHOT, Dual, ScalarLoss, Softmax, Steps, Targets
+from dualgap.losses.compiled import grad, prox_conj, softmax_grad
 
 
 @kernel
@@ -42,7 +42,7 @@ def run_epoch(
             fetch(rows, stream[t + 1], dual)
         step, drift = answer(loss, stream[t], z, targets, steps, dual)
         z = step_on_row(rows, stream, t, point, steps.theta, step, drift)
-    settle(point, stream.size)
+    settle(point, -begun(point, -stream.size))  # rounded up: a last block may be smaller
 
 
 @by_kind
@@ -76,25 +76,6 @@ def _(
         dual.y[k] = new
         drift = targets.weight[i] * (new - y)
     return targets.ratio[i] * (new - y), drift
-
-
-@scalar
-def softmax_grad(z: Array, label: int, out: Array) -> None:
-    """Out <- softmax(z) - e_label."""
-    K = z.size
-    top = z[0]
-    for i in range(1, K):
-        top = max(top, z[i])
-    total = 0.0
-    for i in range(K):
-        out[i] = math.exp(z[i] - top)
-        total += out[i]
-    others = 0.0
-    for i in range(K):
-        out[i] /= total
-        if i != label:
-            others += out[i]
-    out[label] = -others  # p - 1 without cancellation
 
 
 @answer.of(Softmax)

@@ -109,8 +109,8 @@ def steps_of(
     sigma: float | Array, theta: float, rule: int, precision: float | None = None
 ) -> values.Steps:
     """The numbers of a method; a dual step may be that of each row."""
-    from dualgap.kernels.scalar import EXACT
     from dualgap.kernels.values import Steps
+    from dualgap.losses.compiled import EXACT
 
     return Steps(np.atleast_1d(sigma), theta, rule, precision or EXACT)
 
@@ -168,13 +168,13 @@ def blocks_of(
 ) -> blocks.BlockVectors | blocks.BlockLines:
     """The same of (x, x_old, u), which move with m of so many rows at once."""
     from dualgap.kernels.blocks import BlockLines, BlockVectors
+    from dualgap.kernels.points import Vectors
 
     if problem.design.rows().dense is None:
         return BlockLines(sparse_lines(problem.d, *parts, width=6), prox, m, rows)
     x, old, u = (part.copy() for part in parts)
-    return BlockVectors(
-        x, old, u, prox, np.zeros_like(x), np.zeros_like(x), m, np.zeros(1, dtype=np.int64)
-    )
+    steps, drifts = np.zeros((2, x.size))
+    return BlockVectors(Vectors(x, old, u, prox), steps, drifts, m, np.zeros(2, dtype=np.int64))
 
 
 def sparse_lines(d: int, *columns: np.ndarray[Any, Any], width: int = 4) -> Array:
@@ -191,7 +191,8 @@ def columns_of(problem: Problem, point: Any) -> tuple[Array, Array, Array]:
     from dualgap.kernels.points import ClassVectors, Vectors
 
     parts: Any
-    if isinstance(point, (Vectors, ClassVectors, BlockVectors)):
+    point = point.now if isinstance(point, BlockVectors) else point
+    if isinstance(point, (Vectors, ClassVectors)):
         parts = (part.T for part in point[:3])
     elif problem.outputs is None:
         parts = point.values[: problem.size, :3].T
