@@ -1,4 +1,4 @@
-"""One run of a randomised method over a stream of rows: the only epoch of one row at a time.
+"""One run of a randomised method over a stream of rows: the only epoch.
 
 For each row k of the stream (c = q_k/p_k; K predictions per row make y_k, v_k and z vectors):
 
@@ -10,7 +10,8 @@ For each row k of the stream (c = q_k/p_k; K predictions per row make y_k, v_k a
 So Algorithms 5 and 7. SAGA is the dual-free method with sigma = infinity and theta = 0:
 y+ = phi'(z). SVRG is SAGA with the y and the u of a snapshot, which stay as they are. Katyusha is
 SVRG whose point is three (`kernels.katyusha`), SDCA the first with a sigma for each row and an x
-that follows from u (`kernels.sdca`). `kernels.points` has the steps on x and u.
+that follows from u (`kernels.sdca`). `kernels.points` has the steps on x and u; with
+the points of `kernels.blocks` several rows take one step together.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ x~ = x + theta (x - x_old), for row k of the stream and the row l that follows:
     x = prox_{tau g}(x - tau (u + step a_k)),   u += drift a_k,   z = a_l'x~ + s x~_c
 
 Dense: these are one loop over the coordinates. Sparse: a coordinate that no row has touched for m
-steps went through m prox steps with one u_j, whose closed form (`regularizers.lazy`) brings it up
-to date when it is touched; its four numbers lie side by side.
+steps went through m prox steps with one u_j, whose closed form (`regularizers.compiled_lazy`)
+brings it up to date when it is touched; its four numbers lie side by side.
 
 K predictions per row, dense: x, x_old and u have one line per class, so that the innermost loops
 run along a row of the data, which stays in the cache for all classes. Sparse: the lag of a

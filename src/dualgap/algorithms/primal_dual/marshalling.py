@@ -212,7 +212,7 @@ def dual_of(y: Array, v: Array | None) -> values.Dual:
 
 
 def power_tables(tau: float, l2: float, steps: int) -> tuple[Array, Array]:
-    """C_m and H_m of `regularizers.lazy` for m = 0..steps."""
+    """C_m and H_m of `regularizers.compiled_lazy` for m = 0..steps."""
     m = np.arange(steps + 1.0)
     q = m * np.log1p(tau * l2)
     if l2 == 0.0:

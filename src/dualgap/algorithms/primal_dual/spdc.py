@@ -9,7 +9,7 @@ Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy. For t = 0, 1, 2, ...
     5.  x~   <- x+ + theta (x+ - x)
 
 Line 1 is `Randomised.stream`. Lines 2-5 are `kernels.epoch`, by way of `marshalling.visited`, with
-intercept and offset as parts of a_k'x~; or, ``batch`` > 1 rows at a time, `kernels.minibatch`.
+intercept and offset as parts of a_k'x~; or, ``batch`` > 1 rows at a time, `kernels.blocks`.
 
 Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's 1/(4R) with
 ``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem covers,
