@@ -83,7 +83,7 @@ def test_every_block_size_reaches_the_optimum(batch, penalty):
 def test_a_block_of_one_row_is_the_plain_method(layout, monkeypatch):
     """By the points of blocks, to the rounding of their differently ordered sums."""
     problem = dualgap.Problem(layout(A), REAL, l2=0.05)
-    algorithm = DFSPDC()
+    algorithm = DFSPDC(check_every=1)
     s = r = algorithm.start(problem, None, None).state
     for _ in range(5):
         s = algorithm.step(problem, s)
