@@ -80,14 +80,14 @@ class Columns(ABC):
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
         most: float, goal: float, *, bounds: Bounds | None = None,
     ) -> tuple[float, float]:  # fmt: skip
-        """Coordinate descent on the columns, ``most`` sweeps; see `kernels.coordinate`.
+        """Coordinate descent on the columns, ``most`` sweeps; see `linalg.compiled_descent`.
 
         With ``bounds``, low and high, x stays between them.
 
         Returns the sweeps, and what is held against ``goal``. Now and then the limits of the call
         are looked at, which changes nothing but where the sweeps end.
         """
-        from dualgap.kernels.coordinate import EVERYWHERE, Penalty
+        from dualgap.linalg.compiled_descent import EVERYWHERE, Penalty
 
         ends = EVERYWHERE if bounds is None else np.array(bounds)
         model, penalty = self._model(w, r, h), Penalty(l1, l2, ends)
@@ -109,7 +109,7 @@ class Columns(ABC):
         self, model: Any, x: Array, penalty: Any, stop: float, goal: float, visits: int, rounds: int
     ) -> tuple[int, int, float]:
         """One piece of the sweeps."""
-        from dualgap.kernels.coordinate import NONZERO_ROUNDS, sweeps
+        from dualgap.linalg.compiled_descent import NONZERO_ROUNDS, sweeps
 
         return sweeps(model, x, penalty, stop, goal, NONZERO_ROUNDS, visits, rounds)
 
@@ -242,7 +242,7 @@ class DenseColumns(Columns):
 
     def _model(self, w: Array, r: Array, h: Array) -> Any:
         """By the rows of T."""
-        from dualgap.kernels.coordinate import DenseModel
+        from dualgap.linalg.compiled_descent import DenseModel
 
         return DenseModel(self.T, w[:1] if (w == w[0]).all() else w, r, h)
 
@@ -292,7 +292,7 @@ class SparseColumns(Columns):
     def gram(self, w: Array) -> Array:
         """Row by row into a dense matrix."""
         self._read()
-        from dualgap.kernels.gram import csr_gram, mirror
+        from dualgap.linalg.compiled_gram import csr_gram, mirror
 
         B, side = self._by_rows, self.at.size
         H = np.zeros((side, side))
@@ -304,7 +304,7 @@ class SparseColumns(Columns):
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Row by row into a dense matrix; only rows that matter, if there are few."""
         self._read()
-        from dualgap.kernels.gram import csr_cross_gram
+        from dualgap.linalg.compiled_gram import csr_cross_gram
 
         last = self.B.shape[1]
         if not (some == last).any():
@@ -334,8 +334,8 @@ class SparseColumns(Columns):
 
     def _model(self, w: Array, r: Array, h: Array) -> Any:
         """By the compressed columns."""
-        from dualgap.kernels.coordinate import SparseModel
         from dualgap.kernels.values import Sparse
+        from dualgap.linalg.compiled_descent import SparseModel
 
         B = self.B
         columns = Sparse(B.data, B.indices, B.indptr, B.shape[1], float(self.constant))

@@ -241,7 +241,7 @@ class DenseDesign(Design, counts=True):
         if ours.size < at.size:
             T[at == self.shape[1]] = constant
         if self._by_rows:
-            from dualgap.kernels.coordinate import gather_columns
+            from dualgap.linalg.compiled_descent import gather_columns
 
             gather_columns(self.A, at, ours, T)
         else:
