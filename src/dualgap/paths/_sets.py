@@ -33,8 +33,6 @@ NEEDED = 0.95
 """S must have every column whose gradient is larger than this share of its l1."""
 CLOSE = 0.8
 """A new S has every column whose gradient is larger than this share of its l1."""
-TOO_MANY = 2
-"""S is chosen anew once it has more than this many times the columns that a new one would have."""
 LARGEST = 4
 """With more columns in S than this many times the rows, sweeps over columns would be shorter."""
 INSIDE = 0.5
@@ -146,18 +144,12 @@ class Sets(Centred):
                 break
 
     def _choose(self, problem: Problem, l1: Array) -> None:
-        """S and its Gram matrix, if columns are missing, or most of them matter no longer."""
+        """S and its Gram matrix, if columns are missing."""
         size, on = np.abs(self.u), self.x != 0.0
         wanted = on | (size >= CLOSE * l1)
-        missing = ((on | (size >= NEEDED * l1)) & ~self.inside).any()
-        if self.at.size > TOO_MANY * np.count_nonzero(wanted):
-            self.at, self.G = np.empty(0, dtype=np.intp), np.empty((0, 0))
-            self.columns, self.inside = None, np.zeros(problem.d, dtype=bool)
-        elif not missing:
+        if not ((on | (size >= NEEDED * l1)) & ~self.inside).any():
             return
         new, known = np.flatnonzero(wanted & ~self.inside), self.at.size
-        if known + new.size == problem.d:  # all columns are had without a copy, but in their order
-            self.at, self.G, new, known = self.at[:0], self.G[:0, :0], np.arange(problem.d), 0
         self.at = np.concatenate((self.at, new))
         self.inside[new] = True
         self.columns = problem.base.columns(self.at, known=self.columns)

@@ -61,14 +61,7 @@ class Systems:
     """
     nothing: float = 1e-19
     """A predicted gain below this share of P counts as none: P cannot show it."""
-    without_dual: float = 1e3
-    """The exact Newton step is taken as it is while its gain is this many times the gap wanted.
-
-    Only the last steps are worth the products that make a dual point of them.
-    """
-    coarsest_goal: float = 1e-4
-    """In that comparison a ``tol`` above this counts as this, so that early steps are cheap."""
-    smooth_from: float = 30.0
+    smooth_from: float = 27.0
     """Residuals are mixed for the dual point once |r|^2/(2 l2) is within this factor of the goal.
 
     Earlier a mix costs three vector operations a product and serves nobody.
