@@ -237,6 +237,10 @@ class System(Preconditioned):
         else:
             self.now.Ad = image
 
+    def _target(self) -> float:
+        """The gap that is wanted, in units of P."""
+        return self.tol * self.problem.scale(self.now.base.primal - self.run.gain)
+
     def _has_taken_long(self) -> bool:
         """Whether exact arithmetic would have found the answer by now."""
         return self.run.count >= self.run.r.size + tuning.SYSTEMS.chunk
@@ -248,7 +252,9 @@ class System(Preconditioned):
             return True
         if self.problem.loss.is_quadratic:
             return self._gives_dual(0.5 * GAP_SHARE if self.is_rough else GAP_SHARE)
-        share = rules.forcing if gained * run.count <= rules.stalled * run.gain else rules.solved
+        stalled = gained * run.count <= rules.stalled * run.gain
+        counts = run.gain > rules.tiny * self._target()
+        share = rules.forcing if stalled and counts else rules.solved
         return run.rho <= share * self.now.rho0
 
     # ---- the dual point of the squared loss ----
@@ -262,10 +268,9 @@ class System(Preconditioned):
             left += float(np.sum(r[-1] ** 2 / self.units[-1]))
         elif self.problem.regularizer.strong_convexity == 0.0:
             left = max(left, run.rho)
-        target = self.tol * self.problem.scale(self.now.base.primal - run.gain)
         # At the end of float64's range P says little of x any more, but r does.
         least = min(1e-2, 1e10 * self.tol)
-        return bool(left <= share * target and run.rho <= least * self.now.rho0)
+        return bool(left <= share * self._target() and run.rho <= least * self.now.rho0)
 
     @property
     def dual_end(self) -> Smoothed:

@@ -54,6 +54,11 @@ class Systems:
     """
     stalled: float = 0.5
     """That test holds when a step gains less than this share of the mean gain so far."""
+    tiny: float = 1e-3
+    """It does not hold where d gains less than this share of the gap that is wanted.
+
+    P tells nothing of such a d any more, but D does, and most in columns of large entries.
+    """
     most_products: int = 100
     """The most products with H for one system where working sets or prox-newton solve it.
 
