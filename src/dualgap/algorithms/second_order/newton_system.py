@@ -25,9 +25,6 @@ from dualgap.linalg.smoothing import Smoothed
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 
-GAP_SHARE = 0.9
-"""With squared loss |r|^2/(2 l2) may be this share of the gap that is wanted, and is all of it."""
-
 
 class Base(NamedTuple):
     """The point at which a system was set up; its answer d is a step from there."""
@@ -206,7 +203,7 @@ class System(Preconditioned):
         self.paid += 1.0
         run.r = self.left
         run.restart(self.precondition(run.r))
-        self.solved = self._gives_dual(GAP_SHARE) or self._has_taken_long()
+        self.solved = self._gives_dual(tuning.SYSTEMS.gap_share) or self._has_taken_long()
         if not self.solved and run.rho > 0.1 * now.rho_from_data:
             self.may_narrow = False
         now.rho_from_data = run.rho
@@ -251,7 +248,7 @@ class System(Preconditioned):
         if not run.rho > 1e-26 * self.now.rho0 or self._has_taken_long():
             return True
         if self.problem.loss.is_quadratic:
-            return self._gives_dual(0.5 * GAP_SHARE if self.is_rough else GAP_SHARE)
+            return self._gives_dual(rules.gap_share * (0.5 if self.is_rough else 1.0))
         stalled = gained * run.count <= rules.stalled * run.gain
         counts = run.gain > rules.tiny * self._target()
         share = rules.forcing if stalled and counts else rules.solved

@@ -66,6 +66,9 @@ class Systems:
     """
     nothing: float = 1e-19
     """A predicted gain below this share of P counts as none: P cannot show it."""
+    gap_share: float = 0.9
+    """With squared loss |r|^2/(2 l2) may be this share of the gap that is wanted: it is all of it.
+    """
     smooth_from: float = 27.0
     """Residuals are mixed for the dual point once |r|^2/(2 l2) is within this factor of the goal.
 
