@@ -33,6 +33,8 @@ NEEDED = 0.95
 """S must have every column whose gradient is larger than this share of its l1."""
 CLOSE = 0.8
 """A new S has every column whose gradient is larger than this share of its l1."""
+TOO_MANY = 2
+"""S is chosen anew once it has more than this many times the columns that a new one would have."""
 COLUMNS_PER_ROW = 4
 """With more columns in S than this many times the rows, sweeps over columns would be shorter."""
 GAP_ON_SET = 0.5
@@ -144,10 +146,14 @@ class Sets(Centred):
                 break
 
     def _choose(self, problem: Problem, l1: Array) -> None:
-        """S and its Gram matrix, if columns are missing."""
+        """S and its Gram matrix, if columns are missing, or most of them matter no longer."""
         size, on = np.abs(self.u), self.x != 0.0
         wanted = on | (size >= CLOSE * l1)
-        if not ((on | (size >= NEEDED * l1)) & ~self.inside).any():
+        missing = ((on | (size >= NEEDED * l1)) & ~self.inside).any()
+        if self.at.size > TOO_MANY * np.count_nonzero(wanted):
+            self.at, self.G = np.empty(0, dtype=np.intp), np.empty((0, 0))
+            self.columns, self.inside = None, np.zeros(problem.d, dtype=bool)
+        elif not missing:
             return
         new, known = np.flatnonzero(wanted & ~self.inside), self.at.size
         self.at = np.concatenate((self.at, new))

@@ -114,7 +114,7 @@ class System(Preconditioned):
         if not self.run.rho > (0.0 if self.problem.elastic_net.has_l2 else goal):
             self.solved = True
         elif is_exact and not self.problem.loss.is_quadratic:
-            self._accept_first_direction(image)
+            self._accept_first_direction(image)  # which is -H^(-1) g
             return now.base.x + self.run.d, 0.0
         chunk = tuning.SYSTEMS.chunk
         most = min(chunk - first % chunk, max(1.0, self.s.budget - self.s.passes - 1.0))
