@@ -73,20 +73,20 @@ def next_damping(
 class DataModel(LocalModel):
     """H = A' diag(q (phi'' + least)) A at the point of a state, of which nothing is formed.
 
-    The state's own part has ``hess``, ``mean_hess`` and ``damping``; ``slope`` is phi'(z).
+    There y = phi'(z), and the state's own part has ``hess``, ``mean_hess`` and ``damping``.
     """
 
     sweep = 1.0
 
-    def __init__(self, problem: Problem, s: State, slope: Array) -> None:
-        self.problem, self.s, self.slope = problem, s, slope
+    def __init__(self, problem: Problem, s: State) -> None:
+        self.problem, self.s = problem, s
         self.own: Any = s.own
         self.l2 = problem.elastic_net.l2
 
     @cached_property
     def least(self) -> float | Array:
         """What phi'' is raised by."""
-        return least_curvature(self.problem, self.own.damping, self.s.z, self.slope)
+        return least_curvature(self.problem, self.own.damping, self.s.z, self.s.y)
 
     @cached_property
     def weights(self) -> Array:

@@ -68,6 +68,12 @@ class GramModel(LocalModel):
         """By descent and factorisations."""
         return descend(self.H, self.u, self.x, self.penalty, goal)
 
+    def minimiser(self, share: float) -> Array:
+        """The t where at most this share is left of what a coordinate alone gains at x."""
+        return self.minimise(share * self.penalty.largest_gain(self.H.diagonal(), self.u, self.x))[
+            0
+        ]
+
 
 class GramOfSet(GramModel):
     """H = A_S' diag(w) A_S as a matrix: formed, or one that is known and grows with the set.
@@ -103,34 +109,16 @@ class GramOfSet(GramModel):
 
 
 class ColumnModel(LocalModel):
-    """H = B' diag(w) B by products with the columns B.
+    """H = B' diag(w) B by products with the columns B, at a point x that moves on.
 
-    Parameters
-    ----------
-    columns : Columns
-        B.
-    w, v : array of shape (n,)
-        The weights, and the slopes of the model: B'v is its gradient at x. v is carried along, in
-        place.
-    x : array
-        The point, which moves on.
-    penalty : Penalty
-    h : array, optional
-        The diagonal of H, if it is known.
-    sweep : float
-        The passes over the data that a sweep over the columns amounts to.
+    B'v is the gradient of the model there: v is carried along, in place. h is the diagonal of H,
+    if it is known, and a sweep over the columns amounts to ``sweep`` passes over the data.
     """
 
     def __init__(
-        self,
-        columns: Columns,
-        w: Array,
-        v: Array,
-        x: Array,
-        penalty: Penalty,
-        h: Array | None = None,
-        sweep: float = 1.0,
-    ) -> None:
+        self, columns: Columns, w: Array, v: Array, x: Array, penalty: Penalty,
+        h: Array | None = None, sweep: float = 1.0,
+    ) -> None:  # fmt: skip
         self.columns, self.w, self.v, self.x, self.penalty = columns, w, v, x, penalty
         self.h, self.sweep = h, sweep
         few = tuning.GRAMS.columns_sweeps
