@@ -201,7 +201,8 @@ BUGS = {
         (Span, "root", property(lambda self: np.zeros(len(self.q)))),
     ],
     "sums of losses rounded down": [
-        (quadratic, "_square_up", lambda v, w: float(v @ v) * (1 - 2e-15))
+        (quadratic, "_square_up", lambda v, w: float(v @ v)),
+        (quadratic, "_root_up", lambda square: float(np.sqrt(square)) * (1 - 1e-15)),
     ],
 }
 
