@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import dualgap
+from dualgap import _arrays
 from dualgap.algorithms import RANDOMISED
 from dualgap.designs import contract, sparse
 
@@ -43,6 +44,7 @@ def peak(action):
 def test_a_run_holds_a_few_vectors(name, layout, dtype, monkeypatch):
     """Float32 data are widened in pieces of fixed size, made small here."""
     monkeypatch.setattr(contract, "BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr(_arrays, "ROWS_AT_ONCE", 1 << 6)
     monkeypatch.setattr(sparse, "PIECE_NONZEROS", 1 << 9)
     A, size = layout(dtype)
     n, d = A.shape

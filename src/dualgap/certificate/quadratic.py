@@ -40,19 +40,24 @@ class LossSums(NamedTuple):
     at_zero: float
     """At least sum_i w_i h_i(z_i, 0)."""
     above: float
-    """At least sum_i w_i phi_i(z_i),"""
+    """At least sum_i w_i phi_i(z_i)."""
     below: float
-    """and at most that."""
+    """At most sum_i w_i phi_i(z_i)."""
 
 
 class _Squares(NamedTuple):
-    """Sums over some rows of w_i v_i^2, from above: of r, of what is lost of it, and so on."""
+    """Sums over some rows of w_i v_i^2, for several v."""
 
     above: float
+    """At least that of the residuals r."""
     below: float
+    """At most that of the residuals r."""
     lost: float
+    """At least that of what is not known of r."""
     left: float
+    """At least that of r - y; 0 where there is no dual point."""
     rest: float
+    """At least that of what is not known of r - y; 0 where there is no dual point."""
 
 
 def quadratic_sums(problem: Problem, at: Enclosed, rows: DualRows, moved: Moved | None) -> LossSums:

@@ -2,8 +2,10 @@
 
 Costs are in passes (a product with A and one with its transpose), in sweeps (one visit of every
 coordinate) or in multiplications; no rule reads a clock, so that the same data get the same run.
-`docs/decisions/0005-portfolio.md` has the measurements that are named here, 0013 those of values
-that were given up.
+`python -m benchmarks tuning GROUP.FIELD` measures what half and twice of a value cost. Decision
+0005 (`docs/decisions/0005-portfolio.md`) has the measurements by which rules were chosen that use
+the values; 0013 has those of rules that were given up, and says which values small data do not
+feel.
 """
 
 from __future__ import annotations
