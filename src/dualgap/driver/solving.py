@@ -80,7 +80,7 @@ def solve_problem(
         keeper,
     )  # fmt: skip
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-    with within_threads(n_threads), quiet:
+    with within_threads(n_threads, problem.base.executor), quiet:
         return _carried_out(
             beginning, called, before, seconds, verbose, callback, tol=tol, max_passes=max_passes
         )
