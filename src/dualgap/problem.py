@@ -11,13 +11,14 @@ stands for (x, c/s) and A for (A, s 1), see `designs.intercept`.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import per_row, row_sums, total, weighted_sum
+from dualgap._arrays import per_row, pieces, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.files import read_whole
@@ -352,9 +353,30 @@ class Problem:
             self.q, values if self.idle is None else np.where(self.idle, 0.0, values)
         )
 
+    def mean_of(self, function: Callable[..., Array], *rows: Array) -> float:
+        """sum_i q_i values_i with values = function(*rows), of some rows after the others.
+
+        So what is made on the way is never as long as the data.
+        """
+        sums = [
+            total(values)
+            if self.uniform
+            else weighted_sum(
+                self.q[at], values if self.idle is None else np.where(self.idle[at], 0.0, values)
+            )
+            for at in pieces(self.n)
+            for values in (function(*(row[at] for row in rows)),)
+        ]
+        whole = sums[0] if len(sums) == 1 else total(np.array(sums))
+        return whole / self.n if self.uniform else whole
+
+    def mismatch(self, z: Array, y: Array) -> float:
+        """sum_i q_i (phi_i(z_i) + phi_i*(y_i) - y_i z_i), the loss's part of the gap."""
+        return self.mean_of(self.loss.fenchel_gap, z, y, self.b)
+
     def inner(self, y: Array, z: Array) -> float:
         """sum_i q_i <y_i, z_i>."""
-        return self.mean(row_sums(y * z))
+        return self.mean_of(lambda a, b: row_sums(a * b), y, z)
 
     def primal(self, x: Array, z: Array) -> float:
         """P(x) from z = A x + offset."""
@@ -362,9 +384,13 @@ class Problem:
 
     def mean_loss(self, z: Array, grad: Array | None = None) -> float:
         """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
-        if self.uniform:
-            return self.loss.total(z, self.b, grad) / self.n
-        return self.mean(self.loss.value(z, self.b))
+        if not self.uniform:
+            return self.mean_of(self.loss.value, z, self.b)
+        sums = [
+            self.loss.total(z[at], self.b[at], None if grad is None else grad[at])
+            for at in pieces(self.n)
+        ]
+        return (sums[0] if len(sums) == 1 else total(np.array(sums))) / self.n
 
     def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
         """sum_i q_i phi_i(z_i), and phi'(z)."""
@@ -376,8 +402,12 @@ class Problem:
 
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
-        conj = self.loss.conj(y, self.b)
-        return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
+        if self.offset is None:
+            return self.mean_of(self.loss.conj, y, self.b)
+        return self.mean_of(
+            lambda y, b, offset: self.loss.conj(y, b) - row_sums(y * offset),
+            y, self.b, self.offset,
+        )  # fmt: skip
 
     def smoothness(self, Lam: float, z: Array) -> float:
         """The smoothness of the mean loss: Lam/gamma, or with the largest phi'' at z for 1/gamma.

@@ -198,6 +198,12 @@ class Beginning:
         self.inner = self.problem if change is None else change.inner(self.problem)
         return self.inner
 
+    def handed_over(self) -> State:
+        """The first state; nothing of it is kept here, so that the run can drop its arrays."""
+        state, self.state, self.left = self.state, None, None
+        assert state is not None
+        return state
+
     @property
     def passes(self) -> float:
         """What has been done with the data so far, by their ledger."""

@@ -117,9 +117,8 @@ def _carried_out(
             run.line = Line(beginning.chosen.name)
         ready = time.perf_counter()
         setup = Setup(beginning.passes, ready - called)
-        assert beginning.state is not None
         try:
-            result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
+            result = run.to_the_end(beginning.handed_over(), setup, beginning.notes, ended)
         finally:
             run.line.close()
     result = replace(result, readings=problem.base.ledger.readings - readings)

@@ -30,6 +30,8 @@ LARGEST_SIDE = 4096
 """No matrix with a larger side is factorised (128 MiB)."""
 MOST_CANCELLED = 1e-10
 """At least this share is left of Woodbury's difference: a larger l2 stands in where it is less."""
+NOTHING = np.empty(0)
+"""The weights of a Gram matrix that is known: they are not looked at."""
 LEAST_PIVOT = 3e-3
 """A factor of float32 data serves if no pivot at unit diagonal is below this: less may be 0."""
 
@@ -92,15 +94,16 @@ class HessianFactor:
         gram: Array | None = None,
         narrow: Narrow | None = None,
     ) -> None:
-        self.design, self.w, self.l2 = design, w, l2
+        self.design, self.l2 = design, l2
         self.last: Array | None = None
         self.columns = by_columns(design)
+        self.w: Array | None = None if self.columns else w
         self.outer = outer
         if self.columns:
-            self.gram = self._gram(narrow) if gram is None else gram
+            self.gram = self._gram(w, narrow) if gram is None else gram
             self.cholesky = cholesky(self.gram, l2)
             if self.is_narrow and self.cholesky.least_pivot < LEAST_PIVOT:
-                self.gram, self.is_exact, self.is_narrow = self._gram(None), True, False
+                self.gram, self.is_exact, self.is_narrow = self._gram(w, None), True, False
                 self.cholesky = cholesky(self.gram, l2)
             return
         self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
@@ -132,24 +135,24 @@ class HessianFactor:
         """The least pivot at unit diagonal: far below 1 where H is nearly singular."""
         return self.cholesky.least_pivot
 
-    def _gram(self, narrow: Narrow | None) -> Array:
+    def _gram(self, w: Array, narrow: Narrow | None) -> Array:
         """A'WA."""
         if narrow is None:
-            return weighted_gram(self.design, self.w)
+            return weighted_gram(self.design, w)
         self.is_exact, self.is_narrow = False, True
-        return narrow.gram(self.w)
+        return narrow.gram(w)
 
     def with_strengths(self, l2: Array) -> HessianFactor:
         """The factor for other l2 and the same W, where that is cheap; else this one."""
         if np.array_equal(l2, self.l2):
             return self
         if self.columns:
-            return HessianFactor(self.design, self.w, l2, gram=self.gram)
+            return HessianFactor(self.design, NOTHING, l2, gram=self.gram)
         on = self.l2 > 0
         share = l2[on] / self.l2[on]
         if not (share > 0).all() or np.ptp(share) > 1e-12 * share.max():
             return self
-        assert self.outer is not None
+        assert self.outer is not None and self.w is not None
         outer = self.outer / share[0]
         return HessianFactor(self.design, self.w, l2, outer=outer, last=self.last)
 

@@ -213,9 +213,14 @@ def dual_of(y: Array, v: Array | None) -> values.Dual:
 
 def power_tables(tau: float, l2: float, steps: int) -> tuple[Array, Array]:
     """C_m and H_m of `regularizers.compiled_lazy` for m = 0..steps."""
-    m = np.arange(steps + 1.0)
-    q = m * np.log1p(tau * l2)
+    H = np.arange(steps + 1.0)
     if l2 == 0.0:
-        return np.ones(steps + 1), m * tau
-    H = np.where(q < 1e-16, m * tau, -np.expm1(-q) / l2)
-    return np.exp(-q), H
+        H *= tau
+        return np.ones(steps + 1), H
+    H *= -np.log1p(tau * l2)
+    small = int(np.count_nonzero(H > -1e-16))  # the first ones, for H falls
+    C = np.exp(H)
+    np.expm1(H, out=H)
+    H /= -l2
+    H[:small] = np.arange(float(small)) * tau
+    return C, H

@@ -19,6 +19,8 @@ from dualgap.state import State
 
 def curvature(problem: Problem, z: Array, slope: Array) -> Array:
     """phi''(z), from z and phi'(z); with several predictions what it is made of, softmax(z)."""
+    if problem.loss.is_quadratic:
+        return np.broadcast_to(1.0, z.shape)
     if not problem.loss.is_vector:
         return problem.loss.hess_beside(z, problem.b, slope)
     p = slope.copy()  # the gradient of the multinomial loss is softmax(z) less e_b
@@ -92,6 +94,10 @@ class DataModel(LocalModel):
     def weights(self) -> Array:
         """The diagonal of W, where there is one prediction a row."""
         return np.asarray(self.problem.q * (self.own.hess + self.least))
+
+    def forget_weights(self) -> None:
+        """As long as the data have rows, and found again if they are asked for."""
+        self.__dict__.pop("weights", None)
 
     def image_and_product(self, p: Array) -> tuple[Array, Array]:
         """A p and H p, for one reading of the data."""

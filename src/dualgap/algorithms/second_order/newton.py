@@ -152,6 +152,7 @@ class Newton(SecondOrder):
             system=system.unfinished(),
         )  # fmt: skip
         s = replace(s, passes=s.passes + system.passes, own=own)
+        system.forget_weights()
         if problem.loss.is_quadratic:
             return _move_exactly(problem, s, system)
         return _move(problem, s, system) if system.solved else replace(s, t=s.t + 1)  # line 3
@@ -162,7 +163,9 @@ def _move(problem: Problem, s: State, system: System) -> State:
     own: NewtonState = s.own
     d, Ad = system.run.d, system.now.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
-    x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
+    x, z = s.x, s.z
+    if t > 0.0:
+        x, z = (s.x + d, s.z + Ad) if t == 1.0 else (s.x + t * d, s.z + t * Ad)
     hess = curvature(problem, z, slope)
     level = mean_curvature(problem, hess)
     damping = next_damping(problem, own.damping, system.run.gain, t, s.primal - primal, level)
