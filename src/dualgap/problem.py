@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import copy
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
-from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
+from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_open_design
 from dualgap.designs.mapped import is_mapped
 from dualgap.designs.observations import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
+from dualgap.memory import current, row_vectors
 from dualgap.objective.constants import SMALL_GRAM, Constants
 from dualgap.objective.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import Box, ElasticNet, Regularizer
@@ -36,6 +37,15 @@ from dualgap.streamed.null_model import null_model as streamed_null_model
 from dualgap.streamed.rows import Rows, rows_of
 
 LARGEST_COEFFICIENT = 1e305
+
+
+class Open(NamedTuple):
+    """Data as they were given, of which a call decides whether their rows are held."""
+
+    design: Design
+    b: Any
+    sample_weight: Any
+    offset: Any
 
 
 class Problem:
@@ -75,11 +85,11 @@ class Problem:
                     "l1, l2 and penalty_weights are shorthand for the elastic net, and "
                     f"regularizer={regularizer!r} is given as well; give one or the other."
                 )
-        self.base = base = as_design(A)
+        self.base = as_open_design(A)
         """A without the column of an intercept."""
-        self.n, self.d = base.shape
-        self.streamed: Rows | None = None
-        """What belongs to the rows, where A does not hold them; `b` and the like are views then."""
+        self.n, self.d = self.base.shape
+        self.open: Open | None = None
+        """The data as they were given, where they leave it open whether rows are held."""
         self._take(b, sample_weight, offset)
         weights = np.ones(self.d)
         if penalty_weights is not None:
@@ -92,16 +102,30 @@ class Problem:
             )
         self.penalty_weights = weights
         self._regularize()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """The data with the column of an intercept, and what is known of them."""
         if self.streamed is None:
-            self.base = base = base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
-        scale = None if self.streamed is None else 1.0
+            self.base = self.base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
+        scale, base = None if self.streamed is None else 1.0, self.base
         self.design = InterceptDesign(base, self.q, scale) if self.fit_intercept else base
         self.constants = Constants(self.design, self.q)
 
     def _take(self, b: Any, sample_weight: Any, offset: Any) -> None:
         """What belongs to the rows."""
+        self.streamed: Rows | None = None
+        """What belongs to the rows, where A does not hold them; `b` and the like are views then."""
+        rows = None
+        if self.base.holds_rows is None:
+            self.open, outputs = Open(self.base, b, sample_weight, offset), None
+            if self.loss.is_vector:
+                rows = rows_of(self.loss, self.n, b, sample_weight, offset)
+                outputs = self.loss.outputs(rows.labels)
+            held = current().holds_easily(row_vectors(self.n, outputs))
+            self.base = self.base.holding(held)
         if not self.base.holds_rows:
-            self._view(rows_of(self.loss, self.n, b, sample_weight, offset))
+            self._view(rows or rows_of(self.loss, self.n, b, sample_weight, offset))
             return
         streams = self.base.streams
         targets = self.loss.targets(b, self.n)
@@ -126,6 +150,18 @@ class Problem:
         self.outputs = self.loss.outputs(rows.labels) if self.loss.is_vector else None
         self.uniform, self.idle = rows.known.uniform, None
         self.b, self.sample_weight, self.q, self.offset = rows.views(self.n)
+
+    def holding(self, rows: bool) -> Self:
+        """The same with its rows held in memory, or not; itself where that is so, or not open."""
+        if self.open is None or rows == (self.streamed is None):
+            return self
+        other = copy.copy(self)
+        for name in ("primal_at_zero", "null_model", "is_solved_by_null", "free_span"):
+            other.__dict__.pop(name, None)
+        other.base = self.open.design.holding(rows)
+        other._take(*self.open[1:])
+        other._arrange()
+        return other
 
     def _regularize(self) -> None:
         """Of the coefficients, and of x, in which an intercept is one more, without penalty."""
@@ -188,6 +224,8 @@ class Problem:
             other.__dict__.pop("primal_at_zero", None)
             other.__dict__.pop("null_model", None)
             other.__dict__.pop("is_solved_by_null", None)
+            if self.open is not None and b is not None:
+                other.open = self.open._replace(b=b)
             if self.streamed is None:
                 other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
                 other.outputs = other.loss.outputs(other.b)

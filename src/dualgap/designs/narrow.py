@@ -15,6 +15,7 @@ from dualgap._types import Array
 from dualgap.designs.contract import block_rows
 from dualgap.designs.ledger import PRODUCT, Ledger
 from dualgap.limits import check
+from dualgap.memory import spares
 
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
@@ -103,6 +104,6 @@ def bordered_sweep(
 
 def narrow_copy(A: np.ndarray[Any, Any], longest_row: float, ledger: Ledger) -> NarrowCopy | None:
     """The copy, if these data are large and not too large for one."""
-    fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4
+    fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4 and spares(4.0 * A.size)
     moderate = 1.0 / MODERATE < longest_row < MODERATE
     return NarrowCopy(A, ledger) if A.dtype == np.float64 and fits and moderate else None

@@ -62,7 +62,7 @@ class StreamedNewton(Newton):
         """x0 or 0, and the sums there, which is one reading."""
         blank = points.first_state(self.name, problem, x0)
         share = first_share(problem, tuning.DAMPING.first, x0)
-        if math.prod(problem.shape) > LARGEST_SIDE:
+        if math.prod(problem.shape) > points.largest_matrix(LARGEST_SIDE):
             return Start(inexact.start(problem, blank, share))
         return Start(self._read(problem, blank, blank.x, share))
 

@@ -9,6 +9,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array, Places
 from dualgap.algorithms.points import first_x
+from dualgap.memory import spares
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.gap import Dual, dual_at, gap_is_known
@@ -23,6 +24,8 @@ DECREASE = 1e-4
 ROUNDING = 1e-14
 """A P that rises by no more than this share of itself counts as one that has not risen."""
 
+MATRICES = 8
+"""So many of the side of H are alive at once while partitions are summed, and then factorised."""
 MARGIN = 1.1
 """Gaps that are not known but to leading order are taken for so many times as large."""
 
@@ -37,6 +40,13 @@ class Step(NamedTuple):
     x: Array
     found: Look
     readings: int
+
+
+def largest_matrix(side: int) -> int:
+    """The side of the largest matrix H that is formed: this, or what memory spares room for."""
+    while side > 1 and not spares(8.0 * MATRICES * side * side):
+        side //= 2
+    return side
 
 
 def needs_signs(problem: Problem) -> bool:
