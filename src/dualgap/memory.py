@@ -112,15 +112,15 @@ def row_vectors(rows: int, outputs: int | None) -> float:
     return 8.0 * VECTORS * rows * (outputs or 1)
 
 
-def check_rows(rows: int, outputs: int | None) -> None:
+def check_rows(rows: int, outputs: int | None, *, on_disk: bool = False) -> None:
     """Refuse a fit whose vectors do not fit into memory, before any work.
 
-    Against a limit that was given all vectors count that a fit may need, against what was measured
-    only those that every fit needs.
+    All vectors count that a fit may need, where there is another way (data on disk) or a limit was
+    given; of data in memory, against what was measured, only those that every fit needs.
     """
     memory = current()
     need = row_vectors(rows, outputs)
-    if memory.given is None:
+    if memory.given is None and not on_disk:
         need *= LEAST_VECTORS / VECTORS
     if not memory.holds(need):
         times = f" and {outputs} classes" if outputs else ""

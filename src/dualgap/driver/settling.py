@@ -52,9 +52,11 @@ def settled(
         if held is None:
             because = "" if easy else _asks_for_rows(problem, algorithm, wanted, y0)
             held = easy or bool(because)
+        if held:
+            check_rows(problem.n, problem.outputs, on_disk=True)
         problem = problem.holding(held)
         notes = [_note(problem, because)]
-    if problem.streamed is None:
+    elif problem.streamed is None:
         check_rows(problem.n, problem.outputs)
     return problem, notes
 

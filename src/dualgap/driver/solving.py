@@ -19,7 +19,7 @@ from dualgap.driver import arguments as given
 from dualgap.driver.beginning import Beginning
 from dualgap.driver.keeping import EVERY, Keeper, Spent, check_keeping
 from dualgap.driver.loop import Run, status_of
-from dualgap.driver.progress import Line
+from dualgap.driver.progress import Line, ReadingLine
 from dualgap.driver.settling import settled
 from dualgap.driver.streamed import StreamedRun
 from dualgap.limits import Limits, OutOfTime, within
@@ -121,7 +121,9 @@ def _carried_out(
             beginning.give_up()
             run = made(callback=None)
         if verbose:
-            run.line = Line(beginning.chosen.name)
+            name = beginning.chosen.name
+            held = problem.streamed is None
+            run.line = Line(name) if held else ReadingLine(name, problem.base)
         ready = time.perf_counter()
         setup = Setup(beginning.passes, ready - called)
         assert beginning.state is not None

@@ -197,7 +197,7 @@ def path(
             sample_weight=sample_weight,
             offset=offset,
         )
-        check_rows(problem.n, problem.outputs)
+        check_rows(problem.n, problem.outputs, on_disk=problem.open is not None)
         problem = problem.holding(True)
         problem.open = None  # no point of the path decides otherwise
         grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
