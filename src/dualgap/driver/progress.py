@@ -166,7 +166,7 @@ class ReadingLine(Line):
         rate = written(self._bytes * readings / seconds)
         return (
             f"{self.name} {readings:.1f} readings  gap {self._gap:.1e}  {rate}/s  "
-            f"{seconds:.1f} s  {self._left_of(readings, seconds)}"
+            f"{lasting(seconds)}  {self._left_of(readings, seconds)}"
         )
 
     def _left_of(self, readings: float, seconds: float) -> str:
@@ -180,7 +180,7 @@ class ReadingLine(Line):
         if to_go > 0.0 and (g1 >= g0 or r1 <= r0):
             return "left ?"
         more = to_go * (r1 - r0) / (g0 - g1) if to_go else 0.0
-        return f"left ~{max(more + 1.0 - (readings - r1), 0.0) * seconds / readings:.0f} s"
+        return f"left ~{lasting(max(more + 1.0 - (readings - r1), 0.0) * seconds / readings)}"
 
     def _go_on(self) -> None:
         while not self._ended.wait(WITHIN_READINGS):
@@ -192,6 +192,14 @@ class ReadingLine(Line):
         self._ended.set()
         self._text = self._said()
         super().close()
+
+
+def lasting(seconds: float) -> str:
+    """A time as people read it."""
+    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 3.0 * length:
+            return f"{min(seconds / length, 9999.0):.0f} {unit}"
+    return f"{seconds:.1f} s"
 
 
 def bytes_of_reading(data: Design) -> float:
