@@ -19,8 +19,9 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._arrays import per_row, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
-from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_open_design
+from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.mapped import is_mapped
+from dualgap.designs.maps import MapDesign, is_large_map
 from dualgap.designs.observations import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
@@ -85,7 +86,7 @@ class Problem:
                     "l1, l2 and penalty_weights are shorthand for the elastic net, and "
                     f"regularizer={regularizer!r} is given as well; give one or the other."
                 )
-        self.base = as_open_design(A)
+        self.base = MapDesign(A, as_design) if is_large_map(A) else as_design(A)
         """A without the column of an intercept."""
         self.n, self.d = self.base.shape
         self.open: Open | None = None

@@ -29,7 +29,7 @@ from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
 from dualgap.designs.mapped import is_mapped
-from dualgap.designs.maps import LARGE, MapDesign, is_large_map
+from dualgap.designs.maps import LARGE
 from dualgap.designs.observations import Observations
 from dualgap.designs.parted import PartedDesign, pays_to_part
 from dualgap.designs.protocols import (
@@ -106,11 +106,6 @@ def as_design(A: Data) -> Design:
     if isinstance(A, type) or any(hasattr(A, verb) for verb in ("matvec", "rmatvec", "blocks")):
         raise TypeError(_no_design(A))
     return _checked_dense(A)
-
-
-def as_open_design(A: Data) -> Design:
-    """The same for a problem, which decides whether the rows of a large memory map are held."""
-    return MapDesign(A, as_design) if is_large_map(A) else as_design(A)
 
 
 def _shape(shape: tuple[int, ...]) -> None:
