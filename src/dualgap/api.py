@@ -1,7 +1,7 @@
 """What users call: `solve`, `certify`, and `Problem` with the methods of these names.
 
 `Problem` here is the value in `problem` with methods that need algorithms, driver and certificates,
-of which that module knows nothing. The work itself is done in `solving` and `certificate`.
+of which that module knows nothing. The work itself is done in `driver.solving` and `certificate`.
 """
 
 from __future__ import annotations

@@ -39,7 +39,10 @@ NO_DUAL_POINT = (
 
 
 def proved_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificate, Array]:
-    """The same and y; without one, the better of phi'(A x) and the dual point of a Newton step."""
+    """The proof for x (with the intercept in it) and y, and y.
+
+    Without a y, it is the better of phi'(A x) and the dual point of a Newton step.
+    """
     with np.errstate(all="ignore"):
         if y is not None:
             return _proved(problem, x, y), y

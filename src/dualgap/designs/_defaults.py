@@ -60,7 +60,7 @@ def known_sums(design: Design, weights: Array) -> Found | None:
 
 
 def matvec(design: Design, x: Array) -> Array:
-    """As a task."""
+    """A x, by a task on chunks."""
     if not design.offers("blocks"):
         raise missing(design, "matvec")
     design.ledger.passes += products(x)
@@ -68,7 +68,7 @@ def matvec(design: Design, x: Array) -> Array:
 
 
 def rmatvec(design: Design, r: Array) -> Array:
-    """As a task."""
+    """A' r, by a task on chunks."""
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
     design.ledger.passes += products(r)
@@ -116,7 +116,7 @@ def _enter(design: Design, passes: float) -> None:
 
 
 def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
-    """As a task, or from columns or blocks."""
+    """|A| x and |A|' r, by a task on chunks, or from columns or blocks."""
     _enter(design, NORMS)
     if by_tasks(design):
         (z,), (u,) = read(design, tasks.absolute_products, (r,), x)
@@ -136,7 +136,7 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 
 
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
-    """As a task, or from columns or blocks."""
+    """sum_j weights_j a_ij^2 of every row, by a task on chunks, or from columns or blocks."""
     survey = design.survey if weights is None else None
     if survey is None or survey.found is None:
         _enter(design, NORMS)
@@ -157,7 +157,7 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 
 
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
-    """As a task, or from columns or blocks."""
+    """sum_i weights_i a_ij^2 of every column, by a task on chunks, or from columns or blocks."""
     is_first = design.survey is None or design.survey.found is None
     known = known_sums(design, weights)
     if known is None or known.columns is None or is_first:
@@ -177,7 +177,7 @@ def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
 
 
 def column_sizes(design: Design, at: Places, rows: int) -> Array:
-    """From blocks."""
+    """max_i |a_ij| of some columns, from blocks."""
     _enter(design, NORMS)
     sizes = np.zeros(at.size)
     for _, block in design.blocks(rows):
@@ -212,7 +212,7 @@ def chunks(design: Design, part: int, made: Callable[[Array], Design]) -> Iterat
 def columns(
     design: Design, at: Places, constant: float, known: Columns | None, rows: int
 ) -> Columns:
-    """As a task, or from blocks; what is known is copied, and read no more."""
+    """Some columns, by a task on chunks, or from blocks; what is known is copied, not read."""
     n, d = design.shape
     if not spares(8.0 * n * at.size):
         return UngatheredColumns(design, at, constant, rows)
@@ -231,7 +231,7 @@ def columns(
 
 
 def gram(design: Design, weights: Array) -> Array:
-    """As a task, or over blocks, in order."""
+    """A' diag(weights) A, by a task on chunks, or summed over blocks in order."""
     _enter(design, design.shape[1])
     if by_tasks(design):
         known = known_sums(design, weights)

@@ -25,8 +25,10 @@ Bounds = tuple[Array, Array]
 """Between which x stays."""
 
 DENSE_ENOUGH = 0.4
+"""Sparse columns are made dense if more than this share of their entries is stored."""
 FEW_ROWS = 2
-"""Columns whose entries, times this, are no more than the rows leave most rows empty."""
+"""Where columns have so many times fewer entries than there are rows, only rows that matter are
+taken: most are empty."""
 PIECE = 1e6
 """Multiplications between two looks at the limits of the call, if a sweep has fewer."""
 BLOCK = 1 << 16
@@ -43,9 +45,9 @@ class Columns(ABC):
     gram_sweeps: float
     """What a Gram matrix costs, in sweeps of coordinate descent over the columns."""
     ledger: Ledger | None = None
-    """That of the data,"""
+    """The ledger of the data."""
     share: float = 0.0
-    """and how many of its rows a reading of the columns amounts to."""
+    """How many rows of the data a reading of the columns amounts to."""
 
     def of(self, ledger: Ledger, rows: int, entries: float) -> Self:
         """The same, entering what is read of so many rows with so many entries."""

@@ -39,7 +39,7 @@ class Source(Protocol):
 
 
 class Executor(Protocol):
-    """Serial, in threads, on other machines."""
+    """What carries out tasks: in order, in threads, or on other machines."""
 
     def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
         """The sums over all chunks."""
@@ -107,7 +107,7 @@ def filling(
     args: tuple[Any, ...],
     out: Filled,
 ) -> Sums:
-    """The same, with the rows where they are wanted."""
+    """The sums of one partition; its rows are put where they are wanted."""
 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):

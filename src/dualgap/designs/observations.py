@@ -46,7 +46,7 @@ class Observations:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the design."""
+        """The shape of the design."""
         return self.design.shape
 
 

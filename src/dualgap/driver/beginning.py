@@ -52,7 +52,7 @@ class Beginning:
     state, earlier : State, optional
         As they were given.
     keeper : Keeper, optional
-        Who keeps the run in a file, and may have one to go on with.
+        What keeps the run in a file, and may have read one to go on with.
     settled : list of str
         What the user should know about how the problem was arranged.
     """

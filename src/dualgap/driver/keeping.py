@@ -1,4 +1,4 @@
-"""Who keeps a run in a file while it goes on, and hands it on to the process that resumes it."""
+"""Keeping a run in a file while it goes on, for the process that resumes it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Spent(NamedTuple):
 
 
 class Earlier(NamedTuple):
-    """What they have left."""
+    """Where the processes before this one have left the run."""
 
     course: Course
     trace: Array
@@ -162,7 +162,7 @@ class Keeper:
         self._next_time, self._next_passes = -math.inf, -math.inf
 
     def belongs_to(self, identity: Callable[[], dict[str, Any]], homes: set[str]) -> None:
-        """Say whose run this is.
+        """Tell the keeper which run this is, so that a file of another one is refused.
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class LinearSVC(LinearClassifier, Certified):
     Parameters
     ----------
     penalty : {"l1", "l2"}, default="l2"
-        r.
+        Which r is taken: ``|w|_1`` or ``|w|^2/2``.
     loss : {"squared_hinge", "smoothed_hinge"} or dualgap loss, default="squared_hinge"
         ``"smoothed_hinge"`` has h = 1; ``dualgap.losses.SmoothedHinge(width=0.1)`` is nearer to
         the hinge. The hinge itself is not smooth and is refused.
@@ -59,7 +59,7 @@ class LinearSVC(LinearClassifier, Certified):
     ----------
     {classes_}
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        w.
+        The coefficients w.
     intercept_ : ndarray of shape (1,) or (n_classes,), or float
         ``intercept_scaling`` times the coefficient of the constant feature; 0.0 if
         ``fit_intercept=False``.

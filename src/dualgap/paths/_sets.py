@@ -46,13 +46,13 @@ MARGIN = 0.3
 class Centred(ABC):
     """What finds points one after the other from numbers that need one reading of the data.
 
-    These are mean(b), b less that, m, v and e.
+    These are ``mean`` = mean(b), ``b`` less that, and the ``m``, ``v`` and ``e`` of this module.
     """
 
     passes = 0.0
-    """Those over the data that the last point took, if it was found."""
+    """The passes over the data that the last point took, if it was found."""
     gives_up = False
-    """Whether this and later points are left to others."""
+    """Whether this point and later ones are left to solves of their own."""
 
     def __init__(self, problem: Problem) -> None:
         b = problem.b if problem.offset is None else problem.b - problem.offset

@@ -72,11 +72,11 @@ class Factor:
     R: Double
     """r x k, upper triangular in the order of the pivots."""
     order: Places
-    """Of the k columns; those beyond r depend on the first."""
+    """The order of the k columns; those beyond the first r depend on these."""
     units: Array
     """Powers of 2: column j is units_j times the user's."""
     means: Double
-    """Of the columns in their units; 0 without an intercept."""
+    """The means of the columns in their units; 0 without an intercept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +356,7 @@ def _gram_schmidt(columns: Array, q: Array, centre: bool, most: int) -> Factor:
 
 
 def _householder(columns: Array, q: Array, centre: bool) -> Factor:
-    """The same in float64, for large data."""
+    """Q and R in float64, for large data."""
     k = columns.shape[1]
     means = q @ columns if centre else np.zeros(k)
     root = np.sqrt(q)[:, None]
@@ -419,7 +419,7 @@ def _value(problem: Problem, A: Array, b: Array, x: Array) -> float:
 
 
 def _value_of_lstsq(problem: Problem, A: Array, b: Array) -> float:
-    """The same at what numpy's lstsq makes of the problem."""
+    """P at what numpy's lstsq makes of the problem."""
     root = np.sqrt(problem.q)
     M = np.column_stack((A, np.ones(problem.n))) if problem.fit_intercept else A
     try:
