@@ -119,7 +119,7 @@ class Problem(values.Problem):
 
     def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
         """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
-        problem = self if y is None else self.holding(True)  # a y has an entry for each row
+        problem = self if y is None else self.held()  # a y has an entry for each row
         return certify_point(problem, problem.join(x, intercept), y=self.dual_point("y", y))
 
     def dump(self, path: str | os.PathLike[str]) -> None:

@@ -26,7 +26,7 @@ from dualgap.designs.observations import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
-from dualgap.memory import current, row_vectors
+from dualgap.memory import check_rows, current, row_vectors
 from dualgap.objective.constants import SMALL_GRAM, Constants
 from dualgap.objective.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import Box, ElasticNet, Regularizer
@@ -162,6 +162,21 @@ class Problem:
         other.base = self.open.design.holding(rows)
         other._take(*self.open[1:])
         other._arrange()
+        return other
+
+    def held(self) -> Self:
+        """The same with its rows held whatever a call would decide, for what needs them.
+
+        Raises
+        ------
+        ValueError
+            If there is no memory for it.
+        """
+        if self.open is None:
+            return self
+        check_rows(self.n, self.outputs, on_disk=True)
+        other = copy.copy(self.holding(True))
+        other.open = None
         return other
 
     def _regularize(self) -> None:

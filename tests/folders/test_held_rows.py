@@ -11,6 +11,7 @@ import pytest
 
 import dualgap
 from dualgap import memory
+from dualgap.algorithms.needs import is_served
 from dualgap.designs import BlockDesign, DenseDesign, maps
 from dualgap.memory import row_vectors, within_memory
 from tests.folders.data import MATRICES, A, B, N, S, W, folder, in_memory
@@ -104,8 +105,6 @@ def test_a_problem_that_no_reading_solves_has_its_rows_held(tmp_path):
     given = {"loss": "logistic", "regularizer": Odd(l2=0.1)}
     with within_memory(LITTLE):
         problem = dualgap.Problem(opened, **given)
-    from dualgap.algorithms.needs import is_served
-
     result = problem.solve(memory_limit=LITTLE)
     assert is_held(result) is not is_served(problem)
 
@@ -156,6 +155,17 @@ def test_paths_hold_rows_or_refuse(tmp_path):
     assert found.converged and found.y.shape == (5, N)
     with pytest.raises(ValueError, match="that memory_limit allows"):
         dualgap.path(opened, memory_limit=LITTLE - 1, **given)
+
+
+@pytest.mark.parametrize("name", ["Ridge", "Lasso", "LogisticRegression", "HuberRegressor"])
+def test_estimators_leave_it_to_memory(tmp_path, name):
+    """HuberRegressor, which looks for a scale as well, has its rows held."""
+    pytest.importorskip("sklearn")
+    opened = folder(tmp_path / "f")
+    model = getattr(dualgap.estimators, name)()
+    with within_memory(LITTLE):
+        ours = model.fit(*opened).coef_.copy()
+    np.testing.assert_allclose(ours, model.fit(A, B).coef_, atol=1e-2)
 
 
 # ---- memory maps ----

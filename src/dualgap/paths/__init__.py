@@ -18,7 +18,7 @@ from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, Estimate, certify_point
 from dualgap.losses import Loss
-from dualgap.memory import as_bytes, check_rows, within_memory
+from dualgap.memory import as_bytes, within_memory
 from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
 from dualgap.paths._walk import Point, check_options, joined, walk
 from dualgap.preconditioners import Preconditioner
@@ -197,9 +197,7 @@ def path(
             sample_weight=sample_weight,
             offset=offset,
         )
-        check_rows(problem.n, problem.outputs, on_disk=problem.open is not None)
-        problem = problem.holding(True)
-        problem.open = None  # no point of the path decides otherwise
+        problem = problem.held()
         grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
         strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
         results = list(walk(problem, strengths, **options))
