@@ -301,6 +301,7 @@ def solve(
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
             resume=resume,
+            memory_limit=memory_limit,
         )
     return replace(result, readings=problem.base.ledger.readings - before)
 

@@ -152,13 +152,17 @@ class Problem:
         self.uniform, self.idle = rows.known.uniform, None
         self.b, self.sample_weight, self.q, self.offset = rows.views(self.n)
 
+    def _forget(self, *names: str) -> None:
+        """Drop what was found out before something changed."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
     def holding(self, rows: bool) -> Self:
         """The same with its rows held in memory, or not; itself where that is so, or not open."""
         if self.open is None or rows == (self.streamed is None):
             return self
         other = copy.copy(self)
-        for name in ("primal_at_zero", "null_model", "is_solved_by_null", "free_span"):
-            other.__dict__.pop(name, None)
+        other._forget("primal_at_zero", "null_model", "is_solved_by_null", "free_span")
         other.base = self.open.design.holding(rows)
         other._take(*self.open[1:])
         other._arrange()
@@ -237,9 +241,7 @@ class Problem:
         if loss is not None:
             other.loss = as_loss(loss)
         if b is not None or loss is not None:
-            other.__dict__.pop("primal_at_zero", None)
-            other.__dict__.pop("null_model", None)
-            other.__dict__.pop("is_solved_by_null", None)
+            other._forget("primal_at_zero", "null_model", "is_solved_by_null")
             if self.open is not None and b is not None:
                 other.open = self.open._replace(b=b)
             if self.streamed is None:

@@ -99,13 +99,9 @@ def fit(
         _check_numbers(l1, l2, tol, max_passes, max_time)
         memory = as_bytes("memory_limit", memory_limit)
         lookup("algorithm", algorithm, dict.fromkeys(("auto", *ALGORITHMS)))
-        how: dict[str, Any] = {
-            "format": format,
-            "target": target,
-            "header": header,
-            "n_features": features,
-        }
-        data = load(file, **how, max_bytes=max_bytes, data_folder=data_folder)
+        how: dict[str, Any] = {"format": format, "target": target, "header": header}
+        how |= {"n_features": features, "max_bytes": max_bytes, "data_folder": data_folder}
+        data = load(file, **how)
         labels = labels_of(chosen, data.b)
         b = targets(chosen, labels, data.A, data.b)
         with within_memory(memory):

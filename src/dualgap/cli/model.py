@@ -194,7 +194,7 @@ def load_model(path: Path) -> Model:
     if isinstance(version, bool) or version not in READABLE:
         raise ValueError(
             f"{path} has format_version {_short(version)}; this dualgap reads "
-            f"{' and '.join(map(str, READABLE))}."
+            f"{', '.join(map(str, READABLE[:-1]))} and {VERSION}."
         )
     if version == 1:
         content |= dict.fromkeys(("feature_names", "target_name", "target_column"))
