@@ -8,10 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import dualgap
 from dualgap import memory
 from dualgap.algorithms.needs import is_served
+from dualgap.algorithms.streamed import points
+from dualgap.algorithms.streamed.inexact import InexactState
 from dualgap.designs import BlockDesign, DenseDesign, maps
 from dualgap.memory import row_vectors, within_memory
 from tests.folders.data import MATRICES, A, B, N, S, W, folder, in_memory
@@ -166,6 +169,31 @@ def test_estimators_leave_it_to_memory(tmp_path, name):
     with within_memory(LITTLE):
         ours = model.fit(*opened).coef_.copy()
     np.testing.assert_allclose(ours, model.fit(A, B).coef_, atol=1e-2)
+
+
+# ---- matrices of readings ----
+
+
+def test_the_matrix_of_a_reading_follows_from_memory():
+    """All matrices of its side that are alive at once take their share, but for small ones."""
+    for limit in (1e6, 5e7, 1e9, np.inf):
+        with within_memory(limit):
+            side = points.largest_matrix(2000, 4)
+        assert points.ALWAYS_FORMED <= side <= 2000
+        fits = 4 * 8.0 * points.MATRICES * np.array([side, side + 1]) ** 2 <= limit
+        assert fits[0] or side == points.ALWAYS_FORMED
+        assert not fits[1] or side == 2000
+
+
+def test_a_matrix_that_does_not_fit_is_done_without(tmp_path):
+    """By conjugate gradients; neither objective is below the certified bound of the other."""
+    rng = np.random.default_rng(2)
+    wide = sp.random_array((N, 600), density=0.05, format="csr", rng=rng)
+    opened = folder(tmp_path / "f", wide, B)
+    runs = [dualgap.solve(opened, memory_limit=limit, **LOGISTIC) for limit in (LITTLE, 10**9)]
+    assert isinstance(runs[0].state.own, InexactState) and is_held(runs[1])
+    for one, other in (runs, runs[::-1]):
+        assert one.status.converged and one.certificate.dual <= other.certificate.primal
 
 
 # ---- memory maps ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array, Places
 from dualgap.algorithms.points import first_x
-from dualgap.memory import spares
+from dualgap.memory import current
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.gap import Dual, dual_at, gap_is_known
@@ -25,7 +26,9 @@ ROUNDING = 1e-14
 """A P that rises by no more than this share of itself counts as one that has not risen."""
 
 MATRICES = 8
-"""So many of the side of H are alive at once while partitions are summed, and then factorised."""
+"""So many matrices of the side of H are alive at once while partitions are summed."""
+ALWAYS_FORMED = 512
+"""A matrix of this side is formed however little memory there is: it takes 2 MB."""
 MARGIN = 1.1
 """Gaps that are not known but to leading order are taken for so many times as large."""
 
@@ -42,11 +45,17 @@ class Step(NamedTuple):
     readings: int
 
 
-def largest_matrix(side: int) -> int:
-    """The side of the largest matrix H that is formed: this, or what memory spares room for."""
-    while side > 1 and not spares(8.0 * MATRICES * side * side):
-        side //= 2
-    return side
+def largest_matrix(side: int, share: int) -> int:
+    """The side of the largest matrix H that is formed: this, or what memory has room for.
+
+    Parameters
+    ----------
+    side : int
+    share : int
+        All matrices that are alive at once may take one part of so many of the memory.
+    """
+    room = current().limit / (8.0 * MATRICES * share)
+    return max(ALWAYS_FORMED, min(side, int(math.sqrt(min(room, float(side) ** 2)))))
 
 
 def needs_signs(problem: Problem) -> bool:
