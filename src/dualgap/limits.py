@@ -2,8 +2,8 @@
 
 The driver asks between two steps. Inside of a step that may take long, loops ask here: those that
 have something to show for what they did (`Limits.ends`) end early, others give the step up
-(`check`). In neither case does the run go on from there: the state before the step is the one to
-continue from, so that no clock decides on an iterate; but the point that was reached may be the
+(`check_time`). In neither case does the run go on from there: the state before the step is the one
+to continue from, so that no clock decides on an iterate; but the point that was reached may be the
 best of the run.
 
 The limits of a call of `solve` are ambient, as numpy's error state is: a Gram matrix is made ten
@@ -135,7 +135,7 @@ def current() -> Limits:
     return _current.get(UNLIMITED)
 
 
-def check() -> None:
+def check_time() -> None:
     """Give the step up if the time limit is over."""
     if current().time_is_up:
         raise OutOfTime

@@ -106,7 +106,7 @@ class Problem:
         self._arrange()
 
     def _arrange(self) -> None:
-        """The data with the column of an intercept, and what is known of them."""
+        """Put the column of an intercept beside the data, and begin to learn their constants."""
         if self.streamed is None:
             self.base = self.base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
         scale, base = None if self.streamed is None else 1.0, self.base
@@ -114,7 +114,7 @@ class Problem:
         self.constants = Constants(self.design, self.q)
 
     def _take(self, b: Any, sample_weight: Any, offset: Any) -> None:
-        """What belongs to the rows."""
+        """Check and keep what belongs to the rows: targets, weights and offset."""
         self.streamed: Rows | None = None
         """What belongs to the rows, where A does not hold them; `b` and the like are views then."""
         rows = None
@@ -146,7 +146,7 @@ class Problem:
         self.offset = given if given is None or streams else _writable(given)
 
     def _view(self, rows: Rows) -> None:
-        """The same where rows are not held: views that give a piece at a time."""
+        """Keep it where rows are not held: views that give a piece at a time."""
         self.streamed = rows
         self.outputs = self.loss.outputs(rows.labels) if self.loss.is_vector else None
         self.uniform, self.idle = rows.known.uniform, None
@@ -184,7 +184,7 @@ class Problem:
         return other
 
     def _regularize(self) -> None:
-        """Of the coefficients, and of x, in which an intercept is one more, without penalty."""
+        """Keep g of the coefficients, and of x, where an intercept is one more that is free."""
         if self.given is not None:
             self._penalise(self.given)
             return
@@ -197,7 +197,7 @@ class Problem:
         self._penalise(ElasticNet(l1_j, l2_j))
 
     def _penalise(self, penalty: Regularizer) -> None:
-        """With a regulariser of the coefficients."""
+        """Keep a regulariser of the coefficients, and what follows from it for x."""
         self.penalty: Regularizer = penalty
         """That of the coefficients alone."""
         free, by_class = int(self.fit_intercept), self.outputs is not None
@@ -213,7 +213,7 @@ class Problem:
 
     @property
     def bounded_net(self) -> ElasticNet | Box:
-        """The same, which may have bounds as well."""
+        """The regulariser of x with strengths and bounds, for what is written for these only."""
         if not self.regularizer.has_strengths and isinstance(self.regularizer, Box):
             return self.regularizer
         return self.elastic_net
@@ -434,7 +434,7 @@ class Problem:
         return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
 
     def smoothness(self, Lam: float, z: Array) -> float:
-        """Of the mean loss: Lam/gamma; without gamma the largest phi'' at z stands in for 1/gamma.
+        """The smoothness of the mean loss: Lam/gamma, or with the largest phi'' at z for 1/gamma.
 
         What stands in serves estimates that steps and looks are timed by, and nothing else.
         """

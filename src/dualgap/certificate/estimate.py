@@ -35,7 +35,7 @@ from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual", "none"]
-SMALL = 1e-3
+NEAR_ZERO = 1e-3
 """Where P(x) is at most this share of P0, P(x) itself is stated as a bound on P(x) - P*."""
 CLEAR = 1e-10
 """Relative gaps below this are never computed with twice the digits."""
@@ -141,7 +141,7 @@ def _estimate_point(
         other = None if newton is None else _duality_gap(problem, x, at, phi, newton, products)
         if other is not None and (best is None or other.gap < best.gap):
             best = other
-    if primal == 0.0 or problem.is_below_null(primal, SMALL):
+    if primal == 0.0 or problem.is_below_null(primal, NEAR_ZERO):
         # y = 0 is feasible whatever the data, and D(0) = 0 because no loss is ever negative.
         zero = _gap_at_zero(problem, x, at, phi)
         if best is None or zero.gap < best.gap:

@@ -18,7 +18,7 @@ from dualgap.designs.columns import Columns, DenseColumns
 from dualgap.designs.executors import RowArrays, RowTask
 from dualgap.designs.ledger import NORMS, products
 from dualgap.designs.ungathered import UngatheredColumns
-from dualgap.limits import check
+from dualgap.limits import check_time
 from dualgap.memory import spares
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def gram(design: Design, weights: Array) -> Array:
     total = np.zeros((d, d))
     root = np.sqrt(weights)
     for rows, block in design.blocks(max(256, d)):
-        check()
+        check_time()
         scaled = root[rows, None] * block
         total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
     return total
@@ -259,7 +259,7 @@ def outer(design: Design, weights: Array) -> Array:
     for at, block in design.blocks(rows):
         left = root * block
         for also, other in design.blocks(rows):
-            check()
+            check_time()
             if also == at:
                 out[at, at] = left @ left.T  # numpy sees that it is symmetric
             elif also.start < at.start:

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from dualgap._types import Array, Places
 from dualgap.designs.ledger import Ledger
-from dualgap.limits import check, current
+from dualgap.limits import check_time, current
 
 Bounds = tuple[Array, Array]
 """Between which x stays."""
@@ -201,7 +201,7 @@ class DenseColumns(Columns):
         root, H = np.sqrt(w), np.zeros((side, side))
         step = max(512, BLOCK // max(1, side))
         for start in range(0, n, step):
-            check()
+            check_time()
             block = self.T[:, start : start + step] * root[start : start + step]
             H += block @ block.T
         return H
@@ -353,7 +353,7 @@ def row_pieces(indptr: Any, w: Array) -> Iterator[tuple[Any, Array]]:
     edges = np.searchsorted(work, np.arange(piece, work[-1], piece))
     start = 0
     for stop in (*np.unique(edges).tolist(), w.size):
-        check()
+        check_time()
         if stop > start:
             yield indptr[start : stop + 1], w[start:stop]
         start = stop

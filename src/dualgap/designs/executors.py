@@ -17,7 +17,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.cuts import Cuts, Sums, added_by_tree, added_in_order
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 RowArrays = tuple[Array, ...]
 """Arrays with an entry, or a row, for each row of the data."""
@@ -55,7 +55,7 @@ def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) 
 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):
-            check()
+            check_time()
             yield task(chunk, *args)
 
     return added_in_order(pieces())
@@ -111,7 +111,7 @@ def filling(
 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):
-            check()
+            check_time()
             at = chunk.rows
             made, sums = task(chunk, tuple([own(values[at]) for values in rows]), *args)
             out.put(at, made)

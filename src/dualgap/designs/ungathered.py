@@ -13,7 +13,7 @@ import numpy as np
 
 from dualgap._types import Array, Places
 from dualgap.designs.columns import Columns, DenseColumns
-from dualgap.limits import check
+from dualgap.limits import check_time
 from dualgap.memory import check_copy
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class UngatheredColumns(Columns):
     def _blocks(self) -> Iterator[tuple[slice, Array]]:
         """B, some rows after the others."""
         for some, block in self.design.blocks(self.rows):
-            check()
+            check_time()
             B = np.full((len(block), self.at.size), self.constant)
             B[:, self._ours] = block[:, self.at[self._ours]]
             yield some, B

@@ -77,7 +77,7 @@ class Beginning:
         self.notes: list[str] = list(self.settled)
         self.left: Earlier | None = None
         """Where another process has left the run."""
-        self.resumes = self.keeper is not None and self.keeper.reading is not None
+        self.resumes = self.keeper is not None and self.keeper.file is not None
         """Whether there is such a process."""
         self.inner, self._before = self.problem, self.problem.base.ledger.passes
         if isinstance(self.state, State) and not self.state.begun:

@@ -65,8 +65,8 @@ def _as_before(begun: State | None, keeper: Keeper | None) -> tuple[bool | None,
     """What a run that is gone on with has done, and words for that."""
     if isinstance(begun, State):
         return isinstance(begun.y, np.ndarray), ", as where the run began"
-    if keeper is not None and keeper.reading is not None:
-        return keeper.reading.holds_rows, ", as where the run began"
+    if keeper is not None and keeper.file is not None:
+        return keeper.file.holds_rows, ", as where the run began"
     return None, ""
 
 

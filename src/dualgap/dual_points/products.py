@@ -26,7 +26,7 @@ PRECISE_LIMIT = 4_000_000
 """Most entries of A for which products are made with twice the digits (a fraction of a second)."""
 PAIRWISE = 32.0
 """Roundings that a sum of any length suffers where it is taken pairwise."""
-SMALL = 1e-14
+ERROR_OF_W = 1e-14
 """More than the relative error of a total weight and of the division by it."""
 
 
@@ -201,7 +201,7 @@ class Precise(Products):
         """The sum, correctly rounded."""
         w = problem.sample_weight
         total = float(problem.n) if w is None else math.fsum(w)
-        return abs(_weighted_sum(w, y)) / total * (1.0 + SMALL)
+        return abs(_weighted_sum(w, y)) / total * (1.0 + ERROR_OF_W)
 
     def imbalance(self, problem: Problem, y: Array) -> float:
         """The sum over half of that of sizes, which each sign has but for rounding."""

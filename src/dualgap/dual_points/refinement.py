@@ -210,7 +210,7 @@ def refined(problem: Problem, x: Array) -> Array:
     for _ in range(STEPS):
         if not is_refinable(problem, x):
             break
-        limits.check()
+        limits.check_time()
         z = products.predict(problem, x).z
         new = _lower(problem, x, z, products)
         if new is None:

@@ -34,7 +34,7 @@ from dualgap.algorithms import Algorithm, Newton, ProxNewton, WorkingSet
 from dualgap.algorithms.second_order.newton import NewtonState
 from dualgap.designs import DenseDesign, Design
 from dualgap.designs.contract import block_rows
-from dualgap.limits import check
+from dualgap.limits import check_time
 from dualgap.linalg import double
 from dualgap.linalg.double import Double
 from dualgap.linalg.rounding import EPS
@@ -56,7 +56,7 @@ BUDGET = 1 << 30
 """The dense factor Q may take so many bytes (1 GiB)."""
 DOUBLE = 2e7
 """A factorisation of at most so many multiplications is made with 32 digits."""
-SMALL = 1e4
+LITTLE_WORK = 1e4
 """Where a factorisation takes at most so many multiplications, which cost next to nothing, any weak
 pivot counts; on larger data those at rounding are left out."""
 ALIKE = 1e-9
@@ -288,7 +288,7 @@ def _are_nearly_dependent(first: Problem, free: Places) -> bool:
         first.base.ledger.passes += k
         weak = np.abs(np.diag(R)) < WEAK
         between = weak & (np.abs(np.diag(R)) > EPS * max(n, k))
-        small = n * k * min(n, k) <= SMALL
+        small = n * k * min(n, k) <= LITTLE_WORK
         known = first.constants.nearly_dependent = (key, bool((weak if small else between).any()))
     return bool(known[1])
 
@@ -330,7 +330,7 @@ def _gram_schmidt(columns: Array, q: Array, centre: bool, most: int) -> Factor:
     order, R = np.arange(k), double.of(np.zeros((most, k)))
     Q, rank = np.empty((n, most)), 0
     for step in range(most):
-        check()
+        check_time()
         sizes = np.sqrt(q @ (V.high[:, step:] ** 2))
         at = step + int(np.argmax(sizes))
         if not sizes[at - step] > DEPENDENT:
