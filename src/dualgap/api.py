@@ -19,6 +19,8 @@ from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
 from dualgap.designs import Design, as_design
 from dualgap.designs.observations import taken_apart
+from dualgap.designs.threads import within_threads
+from dualgap.driver.arguments import check_threads
 from dualgap.driver.keeping import EVERY
 from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss
@@ -237,10 +239,10 @@ def solve(
         Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
         algorithms draw nothing.
     n_threads : int, optional
-        Threads that share the rows of data which are cut into partitions: folders, and what else
-        stays on disk; as many as the process may use if not given. The same bits for every number:
-        the linear algebra library itself has one thread then. Data in memory are not cut, and have
-        the library's own default if no number is given.
+        Threads that share the rows of data which are cut into partitions: large ones in memory
+        (64 MiB), folders, and what else stays on disk; as many as the process may use if not given.
+        The same bits for every number: the linear algebra library itself has one thread then. Small
+        data are not cut, and have the library's own default if no number is given.
     callback : callable, optional
         Called with a `Snapshot` at each check; returning True stops.
     verbose : bool
@@ -270,18 +272,19 @@ def solve(
     A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
     before = as_design(A).ledger.readings if isinstance(A, Design) else 0.0
     with within_memory(as_bytes("memory_limit", memory_limit)):
-        problem = Problem(
-            A,
-            b,
-            loss=loss,
-            l1=l1,
-            l2=l2,
-            penalty_weights=penalty_weights,
-            regularizer=regularizer,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
-            offset=offset,
-        )
+        with within_threads(check_threads(n_threads)):
+            problem = Problem(
+                A,
+                b,
+                loss=loss,
+                l1=l1,
+                l2=l2,
+                penalty_weights=penalty_weights,
+                regularizer=regularizer,
+                fit_intercept=fit_intercept,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
         result = problem.solve(
             algorithm=algorithm,
             adapt=adapt,

@@ -80,6 +80,7 @@ def test_solve_hands_every_argument_on(monkeypatch):
     monkeypatch.setattr(api, "Problem", Recorder)
     given = {name: object() for name in parameters(dualgap.solve)}
     given["memory_limit"] = "1 GB"  # which is looked at, because a problem is made within it
+    given["n_threads"] = 2  # threads look at the data before there is a problem
     assert dualgap.solve(**given).readings == 3.0
     assert seen == given
 

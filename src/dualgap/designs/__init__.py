@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap import _validation as check
-from dualgap._types import Data
+from dualgap._types import Array, Data
 from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.blocks import BlockDesign
@@ -32,6 +32,7 @@ from dualgap.designs.mapped import is_mapped
 from dualgap.designs.maps import LARGE
 from dualgap.designs.observations import Observations
 from dualgap.designs.parted import PartedDesign, pays_to_part
+from dualgap.designs.parts import over_parts, steps
 from dualgap.designs.protocols import (
     ColumnAccess,
     GramAccess,
@@ -157,17 +158,22 @@ def _checked_dense(values: Any) -> Design:
             return BlockDesign(A)
         A = np.ascontiguousarray(A)
     walked = A if A.flags.c_contiguous else A.T
-    along, across = np.empty(walked.shape[0]), np.zeros(walked.shape[1])
-    step, ones = block_rows(walked.shape[1]), np.ones(walked.shape[1])
-    room = np.empty((min(step, walked.shape[0]), walked.shape[1]))
-    for start in range(0, walked.shape[0], step):
-        block = walked[start : start + step]
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = np.square(block, out=room[: len(block)], dtype=np.float64)
-            sums = np.matmul(squares, ones, out=along[start : start + step])
-            across += np.ones(len(block)) @ squares
-        if not np.isfinite(sums.sum()):
-            _name_entry(A)
+    along, step = np.empty(walked.shape[0]), block_rows(walked.shape[1])
+    ones = np.ones(walked.shape[1])
+
+    def work(start: int, stop: int) -> tuple[Array]:
+        across, room = np.zeros(walked.shape[1]), np.empty((min(step, stop - start), ones.size))
+        for at in steps(start, stop, step):
+            block = walked[at]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                squares = np.square(block, out=room[: len(block)], dtype=np.float64)
+                sums = np.matmul(squares, ones, out=along[at])
+                across += np.ones(len(block)) @ squares
+            if not np.isfinite(sums.sum()):
+                _name_entry(A)
+        return (across,)
+
+    (across,) = over_parts(DenseDesign(A).cuts if walked is A else Cuts.whole(len(walked)), work)
     if not _SAFE < along.max() < 1.0 / _SAFE:  # squares may have left the range of float64
         check.scale("A", max(float(A.max()), -float(A.min())))
     by_row, by_column = (along, across) if walked is A else (across, along)

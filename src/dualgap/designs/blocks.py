@@ -26,6 +26,7 @@ from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseRows
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.parts import MOST_PARTITIONS, PARTITION_BYTES
 from dualgap.designs.sources import DenseSource, RowSource, SparseSource, watched
 from dualgap.designs.sparse import SparseDesign
 
@@ -35,11 +36,6 @@ chunks cost fewer calls."""
 ENTRIES_PER_COLUMN = 16
 """Entries of a chunk for each column: the sums over a chunk have as many numbers as columns, and
 adding them up must cost less than making them."""
-PARTITION_BYTES = 1 << 24
-"""A partition takes milliseconds, against which handing it to a thread costs little; and there are
-many, so that a thread that is slow because others use its core holds nobody up for long."""
-MOST_PARTITIONS = 64
-"""Sums of some partitions are held at once; more than this have no use on one machine."""
 COUNTED_AT_ONCE = 1 << 20
 """Rows whose entries are counted at a time."""
 
@@ -110,8 +106,7 @@ class BlockDesign(Design, counts=True):
         chunks = -(-n // rows)
         bytes_ = 12 * self.nonzeros if self.stores_entries else 8 * self.nonzeros
         parts = max(1, min(MOST_PARTITIONS, chunks, bytes_ // PARTITION_BYTES))
-        edges = sorted({min(n, rows * (chunks * k // parts)) for k in range(parts + 1)})
-        return Cuts(tuple(edges), rows)
+        return Cuts.of_chunks(n, parts, rows)
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The rows of each, in float64."""

@@ -143,7 +143,7 @@ class SparseDesign(Design, counts=True):
             z = self.matvec(x)
             z = z + shift if shift else z
             return z, self.rmatvec(weights * z)
-        from dualgap.kernels.gram import csr_sweep
+        from dualgap.linalg.compiled_gram import csr_sweep
 
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
         A = self._csr
@@ -208,7 +208,7 @@ class SparseDesign(Design, counts=True):
                 np.asarray(squares @ np.ones(self.shape[1])),
                 np.asarray(squares.T @ np.ones(self.shape[0])),
             )
-        from dualgap.kernels.gram import csr_squares
+        from dualgap.linalg.compiled_gram import csr_squares
 
         rows, columns = np.zeros(self.shape[0]), np.zeros(self.shape[1])
         outer, inner = (rows, columns) if self._rows else (columns, rows)
@@ -314,7 +314,7 @@ class SparseDesign(Design, counts=True):
 
     def outer(self, weights: Array) -> Array:
         """A diag(weights) A', pair by pair of the entries of a column."""
-        from dualgap.kernels.gram import csr_gram
+        from dualgap.linalg.compiled_gram import csr_gram
 
         A = self._by_columns_if_spared()  # the rows of A'
         if A is None:

@@ -66,7 +66,7 @@ def solve_problem(
     n_threads = given.check_run_options(n_threads, callback, verbose)
     check_keeping(checkpoint, checkpoint_every, resume)
     keeper = None if checkpoint is None else Keeper(checkpoint, checkpoint_every, resume)
-    with within_memory(limit) as memory:
+    with within_memory(limit) as memory, within_threads(n_threads):
         begun = earlier if state is None else state
         problem, notes = settled(problem, algorithm, wanted, y0, begun, keeper)
     given.check_earlier(problem, earlier)
@@ -87,7 +87,7 @@ def solve_problem(
         keeper, notes,
     )  # fmt: skip
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-    with within_memory(memory), within_threads(n_threads), quiet:
+    with within_memory(memory), within_threads(n_threads, problem.base.executor), quiet:
         return _carried_out(
             beginning, called, before, seconds, verbose, callback, tol=tol, max_passes=max_passes
         )

@@ -207,7 +207,7 @@ def weighted_gram(design: Design, w: Array) -> Array:
     rows = design.rows() if design.is_sparse else None
     if rows is None:
         return design.gram(w)
-    from dualgap.kernels.gram import csr_gram
+    from dualgap.linalg.compiled_gram import csr_gram
 
     design.ledger.rows += design.shape[0]
     design.ledger.passes += design.shape[1]
@@ -221,7 +221,7 @@ def symmetric_gram(design: Design, w: Array) -> Array:
     """A'WA, whole."""
     G = weighted_gram(design, w)
     if design.is_sparse:
-        from dualgap.kernels.gram import mirror
+        from dualgap.linalg.compiled_gram import mirror
 
         mirror(G)
     return G

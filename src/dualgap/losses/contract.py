@@ -108,7 +108,7 @@ class Loss:
 
     name: ClassVar[str]
     code: ClassVar[int] = -1
-    """What compiled kernels know it by (`kernels.scalar`); -1: they do not."""
+    """What compiled kernels know it by (`losses.compiled`); -1: they do not."""
     has_dual_prox: ClassVar[bool] = False
     """Whether there is a `prox_conj`; set where a class defines one."""
     prox_is_iterative: ClassVar[bool] = False

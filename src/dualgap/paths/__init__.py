@@ -17,6 +17,7 @@ from dualgap._types import Array, Data
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, Estimate, certify_point
+from dualgap.designs.threads import within_threads
 from dualgap.losses import Loss
 from dualgap.memory import as_bytes, within_memory
 from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
@@ -187,20 +188,22 @@ def path(
     check_grid(lambdas if counted else 1, eps)
     check_options(options)
     with within_memory(as_bytes("memory_limit", memory_limit)):
-        problem = Problem(
-            A,
-            b,
-            loss=loss,
-            penalty_weights=penalty_weights,
-            regularizer=regularizer,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
-            offset=offset,
-        )
-        problem = problem.held()
-        grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
-        strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
-        results = list(walk(problem, strengths, **options))
+        with within_threads(n_threads):
+            problem = Problem(
+                A,
+                b,
+                loss=loss,
+                penalty_weights=penalty_weights,
+                regularizer=regularizer,
+                fit_intercept=fit_intercept,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
+            problem = problem.held()
+        with within_threads(n_threads, problem.base.executor):
+            grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
+            strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
+            results = list(walk(problem, strengths, **options))
         return Path(
             lambdas=grid,
             x=np.stack([r.x for r in results]),

@@ -61,7 +61,7 @@ class GramModel(LocalModel):
 
     def restrict(self, some: Places) -> GramModel:
         """The rows and columns of these coordinates; the lower triangle of H is enough."""
-        from dualgap.kernels.gram import symmetric_part
+        from dualgap.linalg.compiled_gram import symmetric_part
 
         H = np.empty((some.size, some.size))
         symmetric_part(self.H, some, H)
