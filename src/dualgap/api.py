@@ -24,6 +24,7 @@ from dualgap.driver.arguments import check_threads
 from dualgap.driver.keeping import EVERY
 from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss
+from dualgap.memory import as_bytes, within_memory
 from dualgap.preconditioners import Preconditioner
 from dualgap.regularizers import Regularizer
 from dualgap.result import Result
@@ -91,6 +92,7 @@ class Problem(values.Problem):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float | str = EVERY,
         resume: bool = False,
+        memory_limit: int | str | None = None,
     ) -> Result:
         """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
         return solve_problem(
@@ -114,11 +116,13 @@ class Problem(values.Problem):
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
             resume=resume,
+            memory_limit=memory_limit,
         )
 
     def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
         """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
-        return certify_point(self, self.join(x, intercept), y=self.dual_point("y", y))
+        problem = self if y is None else self.held()  # a y has an entry for each row
+        return certify_point(problem, problem.join(x, intercept), y=self.dual_point("y", y))
 
     def dump(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to a file, which `load` reads back exactly: for a bug report.
@@ -189,6 +193,7 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float | str = EVERY,
     resume: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Result:
     """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
 
@@ -252,6 +257,13 @@ def solve(
         Go on from the checkpoint, if the file exists: the run ends as it would have ended at once,
         bit for bit. It must be of the same problem and options; ``max_passes`` and ``max_time`` are
         limits on the whole of the run, and may be others.
+    memory_limit : int or str, optional
+        Bytes that the call may take besides what the process holds already, or a number with a
+        unit: ``"2 GB"``, ``"500 MiB"``. By default what the process may still have, by its own
+        limits, by its container and by what the machine has available. Copies that save time are
+        made only where they are small beside it, and rows of data on disk are held only where
+        their vectors are (`dualgap.open`); what it decides, it decides by sizes alone, so that the
+        same limit gives the same run. What cannot be done within it is refused before the work.
 
     Returns
     -------
@@ -259,40 +271,42 @@ def solve(
     """
     A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
     before = as_design(A).ledger.readings if isinstance(A, Design) else 0.0
-    with within_threads(check_threads(n_threads)):
-        problem = Problem(
-            A,
-            b,
-            loss=loss,
-            l1=l1,
-            l2=l2,
-            penalty_weights=penalty_weights,
-            regularizer=regularizer,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
-            offset=offset,
+    with within_memory(as_bytes("memory_limit", memory_limit)):
+        with within_threads(check_threads(n_threads)):
+            problem = Problem(
+                A,
+                b,
+                loss=loss,
+                l1=l1,
+                l2=l2,
+                penalty_weights=penalty_weights,
+                regularizer=regularizer,
+                fit_intercept=fit_intercept,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
+        result = problem.solve(
+            algorithm=algorithm,
+            adapt=adapt,
+            mu=mu,
+            schedule=schedule,
+            precondition=precondition,
+            tol=tol,
+            max_passes=max_passes,
+            max_time=max_time,
+            x0=x0,
+            y0=y0,
+            state=state,
+            earlier=earlier,
+            random_state=random_state,
+            n_threads=n_threads,
+            callback=callback,
+            verbose=verbose,
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=resume,
+            memory_limit=memory_limit,
         )
-    result = problem.solve(
-        algorithm=algorithm,
-        adapt=adapt,
-        mu=mu,
-        schedule=schedule,
-        precondition=precondition,
-        tol=tol,
-        max_passes=max_passes,
-        max_time=max_time,
-        x0=x0,
-        y0=y0,
-        state=state,
-        earlier=earlier,
-        random_state=random_state,
-        n_threads=n_threads,
-        callback=callback,
-        verbose=verbose,
-        checkpoint=checkpoint,
-        checkpoint_every=checkpoint_every,
-        resume=resume,
-    )
     return replace(result, readings=problem.base.ledger.readings - before)
 
 

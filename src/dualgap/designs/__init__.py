@@ -3,7 +3,8 @@
 What is copied: nothing, if the data are float64 or float32, dense in C or Fortran order, or CSR or
 CSC. One copy is made of integers and bools (to float64), of other sparse formats (to CSR), of
 sparse data with duplicate entries (summed) and of data frames (by their own conversion). Large maps
-of integers in files are read block by block (`blocks`), and not copied. The arrays of sparse data
+of integers in files are read block by block (`blocks`), and not copied, and so is what memory does
+not spare a copy of. The arrays of sparse data
 are looked at first: see `_structure`.
 """
 
@@ -28,6 +29,7 @@ from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.files import FileArray, is_mapped
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.maps import LARGE
 from dualgap.designs.observations import Observations
 from dualgap.designs.parted import PartedDesign, pays_to_part
 from dualgap.designs.parts import over_parts, steps
@@ -45,10 +47,8 @@ from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed
 from dualgap.designs.threads import Threads
+from dualgap.memory import spares
 
-_STREAMED = 1 << 26
-"""Maps of a file with numbers that are no floats are read block by block, and not copied, from so
-many bytes of float64 on."""
 _SAFE = 1e-180
 """Sums of squares beyond this and its inverse call for a closer look."""
 
@@ -150,10 +150,13 @@ def _checked_dense(values: Any) -> Design:
     A = check.numeric("A", values)
     _shape(A.shape)
     if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
-        if is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= _STREAMED:
+        mapped = is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= LARGE
+        if mapped or not spares(8.0 * A.size):
             return BlockDesign(A)
         A = A.astype(np.float64)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
+        if not spares(float(A.nbytes)):
+            return BlockDesign(A)
         A = np.ascontiguousarray(A)
     walked = A if A.flags.c_contiguous else A.T
     along, step = np.empty(walked.shape[0]), block_rows(walked.shape[1])

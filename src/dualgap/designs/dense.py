@@ -20,14 +20,16 @@ from dualgap.designs.narrow import NarrowCopy, narrow_copy
 from dualgap.designs.parts import dense_parts, over_parts, steps
 from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.tasks import Between, there_and_back
+from dualgap.designs.ungathered import UngatheredColumns
 from dualgap.limits import check_time
+from dualgap.memory import check_copy, spares
 
 Block = tuple[slice, Array]
 """Some consecutive rows in float64, and which they are."""
 
 ROOM = 16
 """Memory is set aside for so many times the columns that are gathered first, so that others follow
-without a copy; what is not touched costs nothing."""
+without a copy; what is not touched costs nothing, but where private memory is limited."""
 LEAST_ROWS = 16
 """Data are cut only into chunks of at least so many rows; smaller ones do not pay."""
 
@@ -204,6 +206,12 @@ class DenseDesign(Design, counts=True):
     def rows(self) -> Rows:
         """The data in C order; a copy of Fortran-ordered ones is made once."""
         if self._c_order is None:
+            if not self.A.flags.c_contiguous:
+                check_copy(
+                    self.A.nbytes,
+                    "an algorithm that visits rows takes data in C order, and a copy of A in it",
+                    "Give A in C order, or use 'newton', 'working-set' or 'adf-bpd'.",
+                )
             self._c_order = np.ascontiguousarray(self.A)
             self.ledger.rows += 0 if self._c_order is self.A else self.shape[0]
         return Rows(self._c_order, None, None, None, 0.0)
@@ -229,7 +237,10 @@ class DenseDesign(Design, counts=True):
             if grown is not None:
                 self._gather(at[known.at.size :], constant, grown.T[known.at.size :])
                 return grown.of(self.ledger, n, self.nonzeros)
-        room = Room(min(ROOM * at.size, d + 1), n)
+        if not spares(8.0 * n * at.size):
+            return UngatheredColumns(self, at, constant, block_rows(d))
+        count = min(ROOM * at.size, d + 1)
+        room = Room(count if spares(8.0 * n * count) else at.size, n)
         T = room.upto(at.size)
         self._gather(at, constant, T)
         return DenseColumns(at, T, room).of(self.ledger, n, self.nonzeros)

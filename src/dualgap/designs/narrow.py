@@ -17,6 +17,7 @@ from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import PRODUCT, Ledger
 from dualgap.designs.parts import over_parts, steps
 from dualgap.limits import check_time
+from dualgap.memory import spares
 
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
@@ -129,6 +130,6 @@ def narrow_copy(
     A: np.ndarray[Any, Any], longest_row: float, ledger: Ledger, cuts: Cuts
 ) -> NarrowCopy | None:
     """The copy, if these data are large and not too large for one."""
-    fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4
+    fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4 and spares(4.0 * A.size)
     moderate = 1.0 / MODERATE < longest_row < MODERATE
     return NarrowCopy(A, ledger, cuts) if A.dtype == np.float64 and fits and moderate else None

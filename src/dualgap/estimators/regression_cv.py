@@ -185,7 +185,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
                 fit_intercept=self.fit_intercept,
                 sample_weight=weights,
                 **self._penalty(0.0, 0.0),
-            )
+            ).held()
             count = int(self.alphas)
             return [lambda_grid(problem, ratio, count, self.eps) for ratio in ratios]
         alphas = strengths("alphas", self.alphas, zero=True)

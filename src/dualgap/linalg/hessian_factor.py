@@ -25,9 +25,12 @@ from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.designs.narrow import Narrow
 from dualgap.limits import CALL
 from dualgap.linalg.cholesky import cholesky
+from dualgap.memory import spares
 
 LARGEST_SIDE = 4096
 """No matrix with a larger side is factorised (128 MiB)."""
+MATRICES = 3
+"""So many of that side are alive at once: the Gram matrix, that with l2 on it, and its factor."""
 MOST_CANCELLED = 1e-10
 """At least this share is left of Woodbury's difference: a larger l2 stands in where it is less."""
 NOTHING = np.empty(0)
@@ -49,6 +52,8 @@ def cost(design: Design, l2: Array, *, outer_known: bool = False) -> float:
     n, d = design.shape
     side = min(n, d)
     if side > LARGEST_SIDE or not (by_columns(design) or _rows_do(l2)):
+        return np.inf
+    if not spares(8.0 * MATRICES * side * side):
         return np.inf
     work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)
     if not outer_known:

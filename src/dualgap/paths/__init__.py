@@ -19,6 +19,7 @@ from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, Estimate, certify_point
 from dualgap.designs.threads import within_threads
 from dualgap.losses import Loss
+from dualgap.memory import as_bytes, within_memory
 from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
 from dualgap.paths._walk import Point, check_options, joined, walk
 from dualgap.preconditioners import Preconditioner
@@ -134,6 +135,7 @@ def path(
     n_threads: int | None = None,
     callback: Recorder | None = None,
     verbose: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Path:
     """Solve for many strengths lambda, with l1 = lambda l1_ratio and l2 = lambda (1 - l1_ratio).
 
@@ -156,6 +158,9 @@ def path(
         As in `solve`, for every point.
     random_state, n_threads, callback, verbose
         As in `solve`, for every point.
+    memory_limit : int or str, optional
+        As in `solve`, for the whole path, whose dual points have an entry for each row: rows of
+        data on disk are held.
 
     Returns
     -------
@@ -183,34 +188,36 @@ def path(
     counted = isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool)
     check_grid(lambdas if counted else 1, eps)
     check_options(options)
-    with within_threads(n_threads):
-        problem = Problem(
-            A,
-            b,
-            loss=loss,
-            penalty_weights=penalty_weights,
-            regularizer=regularizer,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
-            offset=offset,
+    with within_memory(as_bytes("memory_limit", memory_limit)):
+        with within_threads(n_threads):
+            problem = Problem(
+                A,
+                b,
+                loss=loss,
+                penalty_weights=penalty_weights,
+                regularizer=regularizer,
+                fit_intercept=fit_intercept,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
+            problem = problem.held()
+        with within_threads(n_threads, problem.base.executor):
+            grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
+            strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
+            results = list(walk(problem, strengths, **options))
+        return Path(
+            lambdas=grid,
+            x=np.stack([r.x for r in results]),
+            intercepts=np.stack([np.asarray(r.intercept) for r in results]),
+            y=np.stack([r.y for r in results]),
+            relative_gaps=np.array([r.certificate.relative_gap for r in results]),
+            statuses=[r.status for r in results],
+            passes=np.array([r.passes for r in results]),
+            points=[
+                (problem.with_strengths(*pair), r.certificate)
+                for pair, r in zip(strengths, results, strict=True)
+            ],
         )
-    with within_threads(n_threads, problem.base.executor):
-        grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
-        strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
-        results = list(walk(problem, strengths, **options))
-    return Path(
-        lambdas=grid,
-        x=np.stack([r.x for r in results]),
-        intercepts=np.stack([np.asarray(r.intercept) for r in results]),
-        y=np.stack([r.y for r in results]),
-        relative_gaps=np.array([r.certificate.relative_gap for r in results]),
-        statuses=[r.status for r in results],
-        passes=np.array([r.passes for r in results]),
-        points=[
-            (problem.with_strengths(*pair), r.certificate)
-            for pair, r in zip(strengths, results, strict=True)
-        ],
-    )
 
 
 def _without_defaults(**options: tuple[Any, Any]) -> dict[str, Any]:

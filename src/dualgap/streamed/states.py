@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.designs import Design
 from dualgap.designs.chunks import Chunk
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -63,8 +64,23 @@ class Recalled:
             )
         kept = rows(problem)
         setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
-        (y,), _ = problem.base.map_rows(dual_rows_of, kept.arrays, self.slopes, setting)
-        return np.asarray(y)
+        return dual_rows(problem.base, kept.arrays, self.slopes, setting)
+
+
+def dual_rows(base: Design, arrays: Any, slopes: Slopes, setting: Setting) -> Array:
+    """The dual point that slopes stand for, with an entry for each row, for a reading.
+
+    Parameters
+    ----------
+    base : Design
+        Whose rows may be held or not.
+    arrays : tuple
+        Targets, and weights and offset as far as ``setting.form`` says that there are some.
+    slopes : Slopes
+    setting : Setting
+    """
+    (y,), _ = base.map_rows(dual_rows_of, arrays, slopes, setting)
+    return np.asarray(y)
 
 
 def dual_rows_of(

@@ -17,10 +17,12 @@ from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import LocalModel
 from dualgap.designs import Columns
 from dualgap.limits import current
+from dualgap.linalg.hessian_factor import MATRICES
 from dualgap.linalg.known_gram import KnownGram
 from dualgap.linalg.line_search import Trial, first_that_falls
 from dualgap.linalg.orthant import Inverse, Ray, solve_on_orthant
 from dualgap.linalg.penalised import Penalty, descend
+from dualgap.memory import spares
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
 
@@ -39,7 +41,8 @@ def may_form(problem: Problem, columns: Columns) -> bool:
     rules, side = tuning.GRAMS, columns.at.size
     support = min(side, problem.n)  # about, at most: that of l1 is no larger than the rows are many
     cheap = support <= rules.small_side or support**3 <= rules.factor_price * columns.nonzeros
-    return cheap and side <= rules.largest_side
+    fits = spares(8.0 * MATRICES * side * side)
+    return cheap and fits and side <= rules.largest_side
 
 
 class GramModel(LocalModel):

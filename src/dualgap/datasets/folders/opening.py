@@ -48,7 +48,7 @@ class Folder(Observations):
         check_folder(self.path, self.manifest)
 
 
-def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
+def open(path: str | os.PathLike[str], *, holds_rows: bool | None = None) -> Folder:
     """Open a folder of arrays that `dualgap.datasets.convert` or `write_folder` has made.
 
     The manifest must fit the files: their names, sizes, types and shapes are looked at here, the
@@ -58,11 +58,13 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
     ----------
     path : str or Path
         The folder.
-    holds_rows : bool, default=True
+    holds_rows : bool, optional
         Whether a fit may hold arrays with an entry for each row in memory, such as predictions and
         dual points. With False it is made by readings of the data alone, by `newton` or
         `working-set`, and its memory does not grow with the number of rows; ``result.y`` reads the
-        data again when it is asked for.
+        data again when it is asked for. By default each problem, and each call of `solve`, decides:
+        rows are held where these arrays take no more than half of the memory there is
+        (``memory_limit``), or where the algorithm needs them; ``result.notes`` says so.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
         rows_per_chunk=manifest.rows_per_chunk,
         title=title,
     )
-    design.holds_rows = flag("holds_rows", holds_rows)
+    design.holds_rows = None if holds_rows is None else flag("holds_rows", holds_rows)
     return Folder(
         design=design,
         b=arrays.get("b"),
