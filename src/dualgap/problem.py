@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import per_row, pieces, row_sums, total, weighted_sum
+from dualgap._arrays import by_pieces, per_row, pieces, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.files import read_whole
@@ -377,7 +377,7 @@ class Problem:
         """z = A x + offset, y = phi'(z) and u = A'Qy, the gradient of the mean loss."""
         if not self.design.streams:
             z = self.predict(x)
-            y = self.loss.grad(z, self.b)
+            y = self.slopes(z)
             return z, y, self.adjoint(y)
         rows = (self.b, self.q) if self.offset is None else (self.b, self.q, self.offset)
         (z, y), (u,) = self.design.map_rows(there_and_back, rows, x, loss_slope, self.loss)
@@ -387,7 +387,7 @@ class Problem:
         """A d, y = phi'(z + A d) and u = A'Qy, for a step d from a point with predictions z."""
         if not self.design.streams:
             Ad = self.design.matvec(d)
-            y = self.loss.grad(z + Ad, self.b)
+            y = self.slopes(z + Ad)
             return Ad, y, self.adjoint(y)
         (Ad, y), (u,) = self.design.map_rows(
             there_and_back, (self.b, self.q, z), d, slope_beside, self.loss
@@ -453,8 +453,17 @@ class Problem:
         if self.uniform:
             total, grad = self.loss.total_grad(z, self.b)
             return total / self.n, grad
-        value, grad = self.loss.value_grad(z, self.b)
-        return self.mean(value), grad
+        slopes = np.empty(z.shape)
+
+        def both(z: Array, b: Array, out: Array) -> Array:
+            value, out[...] = self.loss.value_grad(z, b)
+            return value
+
+        return self.mean_of(both, z, self.b, slopes), slopes
+
+    def slopes(self, z: Array) -> Array:
+        """phi'(z)."""
+        return by_pieces(self.loss.grad, z, self.b)
 
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""

@@ -78,6 +78,7 @@ def near_lowest(
     t = 2.0 if enough else 0.5
     for _ in range(MOST_TRIALS):
         check_time()
+        del trial  # two ends would be alive at once
         trial = look(t)
         if falls(trial, before) and abs(trial.slope) <= FLAT * abs(slope):
             break
