@@ -163,8 +163,8 @@ class Constants:
 
     @cached_property
     def trace(self) -> float:
-        """Trace of A'QA: sum_i q_i |a_i|^2, at least Lam."""
-        return float(self.q @ self.row_norms_sq)
+        """Trace of A'QA: the sum of the squares of `column_norms`, at least Lam."""
+        return float(np.square(self.column_norms).sum())
 
     @property
     def gram_side(self) -> int:
