@@ -58,6 +58,7 @@ def first_that_falls(
         trial = look(t)
         if falls(trial, before, decrease, rounding):
             return t, trial
+        del trial  # two ends would be alive at once
     return None
 
 

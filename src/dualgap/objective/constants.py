@@ -121,12 +121,8 @@ class Constants:
     @cached_property
     def R(self) -> Bound:
         """max |a_i| over the rows with weight."""
-        return Bound(math.sqrt(float(self.row_norms_sq[self.q > 0].max())), "exact", "row norms")
-
-    @cached_property
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
-        return self.design.row_norms_sq()
+        norms = self.design.row_norms_sq()
+        return Bound(math.sqrt(float(norms[self.q > 0].max())), "exact", "row norms")
 
     @cached_property
     def column_means(self) -> Array:
