@@ -42,12 +42,12 @@ UNITS = {
 SHARE = 4
 """A copy may take one part of so many of the memory; no more than two or three are alive at
 once."""
-VECTORS = 32
+VECTORS = 24
 """So many vectors with an entry for each row are alive at once in a fit that holds rows, with its
-certificate: 11 to 35 were counted."""
+certificate: 7 to 21 were counted."""
 VECTORS_SHARE = 2
 """They may take one part of so many of the memory where they could be done without."""
-LEAST_VECTORS = 8
+LEAST_VECTORS = 7
 """No fit that holds rows does with fewer."""
 UNASKED = 1 << 24
 """Copies up to so many bytes are made without measuring what there is."""

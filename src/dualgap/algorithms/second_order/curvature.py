@@ -104,9 +104,13 @@ class DataModel(LocalModel):
     @cached_property
     def weights(self) -> Array:
         """The diagonal of W, where there is one prediction a row."""
-        raised = curvature(self.problem, self.s.z, self.s.y) + self.least
-        raised *= self.problem.q
-        return raised
+        problem, least = self.problem, self.least
+        if problem.loss.is_quadratic:
+            return np.asarray(problem.q * (1.0 + least))
+        hess, rows = problem.loss.hess_beside, (self.s.z, problem.b, self.s.y, problem.q)
+        if isinstance(least, float):
+            return by_pieces(lambda z, b, y, q: q * (hess(z, b, y) + least), *rows)
+        return by_pieces(lambda z, b, y, q, more: q * (hess(z, b, y) + more), *rows, least)
 
     def forget_rows(self) -> None:
         """What is as long as the data, and found again if it is asked for."""
