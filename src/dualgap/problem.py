@@ -31,7 +31,7 @@ from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
 from dualgap.spans.contract import Span
 from dualgap.spans.span import span
-from dualgap.streamed.null_model import mean_loss_at
+from dualgap.streamed.null_model import mean_loss_at_zero
 from dualgap.streamed.null_model import null_model as streamed_null_model
 from dualgap.streamed.rows import Rows, rows_of
 
@@ -101,7 +101,7 @@ class Problem:
     def _take(self, b: Any, sample_weight: Any, offset: Any) -> None:
         """What belongs to the rows."""
         if not self.base.holds_rows:
-            self._view(rows_of(self.loss, self.n, b, sample_weight, offset))
+            self._view(rows_of(self.loss, self.base, b, sample_weight, offset))
             return
         streams = self.base.streams
         targets = self.loss.targets(b, self.n)
@@ -197,7 +197,7 @@ class Problem:
                 other._view(
                     rows_of(
                         other.loss,
-                        self.n,
+                        self.base,
                         given,
                         weights and weights.source,
                         offset and offset.source,
@@ -393,7 +393,7 @@ class Problem:
         """P(0)."""
         value = self.loss.value_at_zero if self.offset is None else None
         if value is None and self.streamed is not None:
-            return mean_loss_at(self.streamed, self.loss, self.zeros()[0])
+            return mean_loss_at_zero(self.streamed, self.loss, self.outputs)
         return self.mean_loss(self.predict_zero()) if value is None else value
 
     @cached_property
