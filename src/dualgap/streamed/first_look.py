@@ -5,7 +5,6 @@ It checks that these are numbers that a loss takes, and finds what has to be kno
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple

@@ -126,7 +126,8 @@ class Labels:
         if not rest.any():
             return known
         more, at = np.unique(b[rest], return_inverse=True)
-        return known + cls(more, np.bincount(at, None if w is None else w[rest], more.size))
+        weights = np.ones(at.size) if w is None else w[rest]
+        return known + cls(more, np.bincount(at, weights, more.size).astype(np.float64))
 
     def __add__(self, other: Labels) -> Labels:
         """All of both, or more of them than are told apart."""
@@ -134,7 +135,8 @@ class Labels:
             return Labels(self.values, self.weights + other.weights)
         values, at = np.unique(np.append(self.values, other.values), return_inverse=True)
         weights = np.bincount(at, np.append(self.weights, other.weights), values.size)
-        return Labels(values[: MOST_LABELS + 1], weights[: MOST_LABELS + 1])
+        most = MOST_LABELS + 1
+        return Labels(values[:most], weights[:most].astype(np.float64))
 
     def _sorted(self) -> Labels:
         order = np.argsort(self.values)

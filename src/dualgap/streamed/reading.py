@@ -12,8 +12,8 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.survey import not_finite
 from dualgap.objective.separability import is_small, rays
 from dualgap.problem import Problem
-from dualgap.streamed.pieces import framed, piece_of
 from dualgap.streamed.first_look import Form
+from dualgap.streamed.pieces import framed, piece_of
 from dualgap.streamed.rows import Rows
 from dualgap.streamed.sums import Ask, Setting, look
 

@@ -43,7 +43,7 @@ class RowValues:
 
     def __len__(self) -> int:
         """Rows."""
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __getitem__(self, at: slice) -> Array:
         """Those of consecutive rows. Never a view: kernels take writable arrays."""
@@ -201,7 +201,8 @@ def _to_signs(labels: Array) -> Array:
     return 2.0 * labels - 1.0
 
 
-class Targets(NamedTuple):
+@dataclass(frozen=True)
+class Targets:
     """What a loss from elsewhere makes of targets, taken to be made of each by itself."""
 
     loss: Loss
@@ -211,7 +212,8 @@ class Targets(NamedTuple):
         return np.array(self.loss.targets(values, len(values)), dtype=np.float64)
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """Weights over their sum."""
 
     whole: float
@@ -228,9 +230,8 @@ def _of_shape(argument: str, values: Any, shape: tuple[int | None, ...]) -> Any:
     if not (hasattr(values, "shape") and hasattr(values, "dtype")):
         values = check.numeric(argument, values)
     found = tuple(values.shape)
-    if len(found) != len(shape) or any(
-        s not in (None, f) for s, f in zip(shape, found, strict=True)
-    ):
+    known = tuple(None if side is None else of for of, side in zip(found, shape, strict=False))
+    if len(found) != len(shape) or known != shape:
         expected = str(shape).replace("None", "K")
         raise ValueError(
             f"{argument} has shape {found}; expected {expected}, one entry per row of A."
