@@ -20,9 +20,11 @@ from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.blocks import BlockDesign
 from dualgap.designs.chunks import Chunk
+from dualgap.designs.collections import is_dask
 from dualgap.designs.columns import Columns
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
+from dualgap.designs.dask import DaskDesign, observed
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.intercept import InterceptDesign
@@ -58,6 +60,7 @@ __all__ = [
     "ColumnAccess",
     "Columns",
     "Cuts",
+    "DaskDesign",
     "DenseDesign",
     "Design",
     "Executor",
@@ -96,6 +99,8 @@ def as_design(A: Data) -> Design:
     """
     if isinstance(A, Design):
         return _checked_design(A)
+    if is_dask(A):
+        return _checked_design(observed(A, None, None, None)[0])
     if sp.issparse(A):
         A = _checked_sparse(A)
         parted = A.format == "csr" and pays_to_part(A.shape[1], A.nnz)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from abc import ABC
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -66,6 +67,8 @@ class Design(ABC):
     """Whether arrays with an entry for each row may be made; if not, only sums over rows are."""
     fingerprint: str = ""
     """What tells these data from others, such as the size and time of a file; empty: unknown."""
+    notes: tuple[str, ...] = ()
+    """What a result says of how these data were taken."""
     survey: Survey | None = None
     """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
     dtype: np.dtype[np.float64] = np.dtype(np.float64)
@@ -152,6 +155,14 @@ class Design(ABC):
             other._executor = executor
         other.ledger = self.ledger
         return other
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """While this lasts a design may keep what it then releases."""
+        return nullcontext()
+
+    def place_of(self, row: int) -> str:
+        """What messages call a row."""
+        return f"row {row}"
 
     @property
     def streams(self) -> bool:

@@ -6,11 +6,14 @@ Whatever takes ``A, b`` takes one of these in the place of both.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 from dualgap._types import Array
+from dualgap.designs.collections import is_dask
 from dualgap.designs.contract import Design
+from dualgap.designs.dask import DaskDesign, observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,4 +62,21 @@ def taken_apart(A: Any, b: Any, sample_weight: Any, offset: Any) -> tuple[Any, A
         A = A.design
     if b is None:
         raise TypeError("b is missing: the targets, one value per row of A.")
+    if is_dask(A):
+        return observed(A, b, sample_weight, offset)
+    if isinstance(A, DaskDesign):
+        return A, *A.vectors(b, sample_weight, offset)
     return A, b, sample_weight, offset
+
+
+def spent_on(A: Any) -> tuple[float, int]:
+    """Readings and rounds of data so far; none of data that are no design yet."""
+    design = A.design if isinstance(A, Observations) else A
+    return (
+        (design.ledger.readings, design.ledger.rounds) if isinstance(design, Design) else (0.0, 0)
+    )
+
+
+def in_use(A: Any) -> AbstractContextManager[None]:
+    """The call that this is part of, as `Design.in_use`."""
+    return A.in_use() if isinstance(A, Design) else nullcontext()

@@ -49,6 +49,10 @@ class DenseSource:
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self.nbytes = self.shape[0] * self.shape[1] * A.dtype.itemsize
 
+    def __sizeof__(self) -> int:
+        """What dask takes a block to weigh."""
+        return self.nbytes
+
     def rows(self, start: int, stop: int) -> Array:
         """A view where the numbers are float64 already."""
         return np.ascontiguousarray(self.A[start:stop], dtype=np.float64)
@@ -76,6 +80,10 @@ class SparseSource:
         self.nbytes = self.nonzeros * entry + len(indptr) * indptr.dtype.itemsize
         self._seen: dict[tuple[int, int], bool] = {}
         """Rows that were looked at, and whether each of their entries is there once, in order."""
+
+    def __sizeof__(self) -> int:
+        """What dask takes a block to weigh."""
+        return self.nbytes
 
     def rows(self, start: int, stop: int) -> Any:
         """As CSR on the arrays of the source, where these need no conversion."""

@@ -71,7 +71,7 @@ class Beginning:
         """Count from here; a state of a set-up that was interrupted is nothing but a point."""
         self.chosen: Algorithm = FIRST
         self.conditioner: Preconditioner | None = None
-        self.notes: list[str] = []
+        self.notes: list[str] = list(self.problem.base.notes)
         self.left: Earlier | None = None
         """Where another process has left the run."""
         self.resumes = self.keeper is not None and self.keeper.reading is not None
@@ -148,7 +148,8 @@ class Beginning:
         units = asked(problem) if wanted == "auto" else None
         if units is not None and algorithm == "auto":
             easier = self._in(units.begin(problem))
-        chosen, self.notes = as_algorithm(algorithm, easier, with_steps=bool(self.options))
+        chosen, notes = as_algorithm(algorithm, easier, with_steps=bool(self.options))
+        self.notes = self.notes + notes
         if wanted == "auto":
             conditioner = automatic_preconditioner(
                 chosen, problem, units, named=algorithm != "auto"

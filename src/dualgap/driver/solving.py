@@ -53,7 +53,8 @@ def solve_problem(
     resume: bool = False,
 ) -> Result:
     """Check the arguments, start, run, certify; the parameters are those of `dualgap.solve`."""
-    called, before = time.perf_counter(), problem.base.ledger.readings
+    called, ledger = time.perf_counter(), problem.base.ledger
+    before, rounds = ledger.readings, ledger.rounds
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
@@ -81,9 +82,10 @@ def solve_problem(
     )  # fmt: skip
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
     with within_threads(n_threads), quiet:
-        return _carried_out(
+        result = _carried_out(
             beginning, called, before, seconds, verbose, callback, tol=tol, max_passes=max_passes
         )
+    return replace(result, rounds=ledger.rounds - rounds)
 
 
 def _carried_out(

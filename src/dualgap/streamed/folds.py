@@ -8,21 +8,17 @@ chunks side by side, which are added up exactly in the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.designs import Design
-from dualgap.designs.chunks import Chunk
-from dualgap.designs.contract import BlockRows
-from dualgap.designs.cuts import Cuts, Sums
-from dualgap.designs.executors import RowTask
+from dualgap.designs.alone import RowsAlone
+from dualgap.designs.cuts import Sums
+from dualgap.designs.executors import RowTask, sum_rows
 from dualgap.limits import Limits, within
 
-PIECE = 1 << 16
-"""Rows that are looked at together."""
 MOST_LABELS = 1 << 16
 """So many classes are told apart; with more the matrices of their coefficients would be huge."""
 MANY_LABELS = 16
@@ -30,24 +26,6 @@ MANY_LABELS = 16
 
 Parts = tuple[float, ...]
 """The sums of pieces, one beside the other: adding them up is left for the end."""
-
-
-class RowsAlone:
-    """The rows of a design without its columns, as a source for executors.
-
-    Parameters
-    ----------
-    design : Design
-        Whose partitions they have.
-    """
-
-    def __init__(self, design: Design) -> None:
-        self.cuts = Cuts(design.cuts.edges, PIECE)
-
-    def chunks(self, part: int) -> Iterator[Chunk]:
-        """Pieces of a partition."""
-        for at in self.cuts.chunks(part):
-            yield Chunk(at, BlockRows(np.empty((at.stop - at.start, 0))))
 
 
 def fold(design: Design, task: RowTask[Sums], rows: tuple[Any, ...], *args: Any) -> Sums:
@@ -65,7 +43,7 @@ def fold(design: Design, task: RowTask[Sums], rows: tuple[Any, ...], *args: Any)
     """
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
     with within(Limits()), quiet:
-        return design.executor.map_rows(RowsAlone(design), task, rows, args)[1]
+        return sum_rows(design.executor, RowsAlone(design.cuts.edges), task, rows, args)
 
 
 def mean_of(parts: Parts, whole: float) -> float:

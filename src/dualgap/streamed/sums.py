@@ -105,6 +105,11 @@ class Sums(NamedTuple):
     wrong: int
     """Rows with a margin below 0."""
 
+    @staticmethod
+    def triangles() -> tuple[str, ...]:
+        """The fields of which the lower triangle is all, where they are matrices."""
+        return ("gram",)
+
 
 def look(
     chunk: Chunk, rows: tuple[Array, ...], ask: Ask, setting: Setting
