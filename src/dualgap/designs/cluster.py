@@ -21,7 +21,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -41,6 +41,10 @@ TRIES = 2
 """Of a round."""
 ROOM = 0.5
 """Blocks stay in the workers if they take no more than this share of their memory."""
+SILENT = 0.5
+"""A worker that was not heard of for this share of the time-out is not waited for again."""
+MOST_NAMED = 3
+"""Partitions in a message."""
 ASKING = 5.0
 """Seconds for which a scheduler is asked what went wrong."""
 
@@ -111,6 +115,7 @@ class OnCluster:
         self.client, self.round_timeout, self.ledger = client, round_timeout, ledger
         self.token = uuid.uuid4().hex[:12]
         self._held: dict[str, tuple[Any, ...]] = {}
+        self.silent: set[str] = set()
         self._users, self._lock = 0, threading.Lock()
 
     def __repr__(self) -> str:
@@ -128,7 +133,7 @@ class OnCluster:
             with self._lock:
                 self._users -= 1
                 if self._users == 0:
-                    self._held.clear()  # futures that nobody holds are released
+                    self._release()
 
     # ---- what executors do ----
 
@@ -198,11 +203,43 @@ class OnCluster:
         keys = [(name, k) for k in range(len(pieces.pieces))]
         for key, piece in zip(keys, pieces.pieces, strict=True):
             graph[key] = (pieces.prepare, piece, key[1])
-        return tuple(self.client.get(graph, keys, sync=False))
+        return tuple(self._sent(graph, keys))
+
+    def _sent(self, graph: dict[Any, Any], keys: Any) -> Any:
+        """Futures of what a graph gives at a key, or at a list of them."""
+        others = [address for address in self._workers() if address not in self.silent]
+        where = {"workers": others} if self.silent and others else {}
+        return self.client.get(graph, keys, sync=False, **where)
+
+    def _workers(self) -> dict[str, Any]:
+        """What the scheduler said last of its workers, by their addresses."""
+        return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def go_round_the_silent(self) -> None:
+        """After a time-out: workers that have not been heard of for long get no tasks any more.
+
+        A worker that was stopped is one of the cluster until its scheduler has given it up, which
+        takes minutes. What it holds is made again by the others.
+        """
+        seen = {address: worker["last_seen"] for address, worker in self._workers().items()}
+        last = max(seen.values(), default=0.0)
+        silent = {
+            address for address, at in seen.items() if last - at > SILENT * self.round_timeout
+        }
+        with self._lock:
+            if silent > self.silent:
+                self.silent = silent
+                self._release()
+
+    def _release(self) -> None:
+        """The blocks; what else holds a future, such as a traceback, does not count."""
+        for future in chain.from_iterable(self._held.values()):
+            future.release()
+        self._held.clear()
 
     def _has_room(self, pieces: Pieces) -> bool:
         """Whether they fit into what workers may take; no limit is room enough."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        workers = [w for address, w in self._workers().items() if address not in self.silent]
         limits = [worker.get("memory_limit") or math.inf for worker in workers]
         return bool(limits) and pieces.nbytes <= ROOM * sum(limits)
 
@@ -211,16 +248,19 @@ class OnCluster:
     def awaited(self, graph: dict[Any, Any], keys: Any) -> Any:
         """What a graph gives at a key, or at a list of them."""
         self.ledger.rounds += 1
-        found = self.client.get(graph, keys, sync=False)
+        found = self._sent(graph, keys)
+        futures = found if isinstance(found, list) else [found]
         left = min(self.round_timeout, current().deadline - now())
         try:
-            if isinstance(found, list):
-                return _gathered(found, left)
-            return found.result(timeout=left)
+            results = _gathered(futures, left)
+            return results if isinstance(found, list) else results[0]
         except TimeoutError:
             if current().time_is_up:
                 raise OutOfTime from None
             raise
+        finally:
+            for future in futures:
+                future.release()
 
 
 def _gathered(futures: list[Any], seconds: float) -> list[Any]:
@@ -273,6 +313,8 @@ class _Round:
             except _lost() as error:
                 if not left:
                     raise self._failure(error, name) from error
+                if isinstance(error, TimeoutError):
+                    _answer(self.on.go_round_the_silent)
                 continue
             if self.matrix is not None:
                 self.on.ledger.enter(self.places[-1].stop)
@@ -342,10 +384,13 @@ class _Round:
     def _unfinished(self, name: str) -> str:
         """Partitions that are in work, and where."""
         found = []
-        for worker, keys in self.on.client.processing().items():
+        processing = self.on.client.processing()
+        for worker in sorted(processing, key=lambda address: address not in self.on.silent):
+            keys = processing[worker]
             parts = [self._part(key) for key in keys if _is_of(key, self.on.token)]
             found += [f"{part} on worker {worker}" for part in parts if part]
-        return ", ".join(sorted(set(found))[:4])
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        return ", ".join(found[:MOST_NAMED]) + more
 
     def _told_by(self, error: Exception) -> str:
         """What an exception of dask's says of the task and the worker."""
@@ -368,20 +413,20 @@ def _is_of(key: Any, token: str) -> bool:
     return isinstance(key, tuple) and token in str(key[0])
 
 
-def _answer(question: Callable[[], str]) -> str:
+def _answer(question: Callable[[], T]) -> T | None:
     """What the scheduler says, if it says anything soon."""
-    said: list[str] = []
+    said: list[T] = []
 
     def ask() -> None:
         try:
             said.append(question())
         except Exception:  # whatever a cluster that is in trouble does
-            said.append("")
+            return
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(ASKING)
-    return said[0] if said else ""
+    return said[0] if said else None
 
 
 def _lost() -> tuple[type[Exception], ...]:
