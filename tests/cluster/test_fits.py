@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap.designs import BlockDesign, DaskDesign
-from tests.streamed.data import EXTRAS, PENALTIES, TARGETS, A, given
+from tests.streamed.data import EXTRAS, TARGETS, A, given
 
 da = pytest.importorskip("dask.array")
 

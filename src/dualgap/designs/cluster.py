@@ -151,7 +151,7 @@ class OnCluster:
         self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
     ) -> tuple[RowArrays, Any]:
         """The rows that the chunks make, which come here, and the sums over all chunks."""
-        round_ = _Round(self, source, task, rows, args, by_rows=True)
+        round_ = Round(self, source, task, rows, args, by_rows=True)
         parts = round_.carried_out(round_.whole_parts)
         made, sums = zip(*parts, strict=True)
         return joined(made), remote.unpacked(added_by_tree(sums))
@@ -165,7 +165,7 @@ class OnCluster:
         *,
         by_rows: bool,
     ) -> Any:
-        round_ = _Round(self, source, task, rows, args, by_rows=by_rows)
+        round_ = Round(self, source, task, rows, args, by_rows=by_rows)
         return remote.unpacked(round_.carried_out(round_.tree))
 
     def of_each(self, pieces: Pieces, function: Callable[[Any, int], T]) -> list[T]:
@@ -187,14 +187,21 @@ class OnCluster:
 
     # ---- where blocks are ----
 
-    def placed(self, pieces: Pieces) -> tuple[dict[Any, Any], list[Any]]:
-        """A graph that gives the pieces, and what they are called in it."""
+    def placed(self, pieces: Pieces, *, held: bool = True) -> tuple[dict[Any, Any], list[Any]]:
+        """A graph that gives the pieces, and what they are called in it.
+
+        Parameters
+        ----------
+        pieces : Pieces
+        held : bool
+            Whether those may be used that are held, and the others be held from now on.
+        """
         with self._lock:
-            held = self._held.get(pieces.name)
-            if held is None and not pieces.from_files and self._has_room(pieces):
-                held = self._held[pieces.name] = self._hold(pieces)
-        if held is not None:
-            return {}, list(held)
+            there = self._held.get(pieces.name) if held else None
+            if there is None and held and not pieces.from_files and self._has_room(pieces):
+                there = self._held[pieces.name] = self._hold(pieces)
+        if there is not None:
+            return {}, list(there)
         return dict(pieces.graph), list(pieces.pieces)
 
     def _hold(self, pieces: Pieces) -> tuple[Any, ...]:
@@ -269,7 +276,7 @@ def _gathered(futures: list[Any], seconds: float) -> list[Any]:
     return [future.result(timeout=max(0.0, until - time.monotonic())) for future in futures]
 
 
-class _Round:
+class Round:
     """One round; its graph is made anew for each try.
 
     Parameters
@@ -308,7 +315,7 @@ class _Round:
         for left in reversed(range(TRIES)):
             name = f"dualgap-part-{self.on.token}-{self.on.ledger.rounds}"
             try:
-                graph = self._graph(name, whole=ending == self.whole_parts)
+                graph = self.graph(name, whole=ending == self.whole_parts)
                 found = self.on.awaited(graph, ending(graph, name))
             except _lost() as error:
                 if not left:
@@ -321,15 +328,25 @@ class _Round:
             return found
         raise AssertionError("a round ends or fails")
 
-    def _graph(self, name: str, *, whole: bool) -> dict[Any, Any]:
-        """The tasks of the partitions."""
+    def graph(self, name: str, *, whole: bool, held: bool = True) -> dict[Any, Any]:
+        """The tasks of the partitions.
+
+        Parameters
+        ----------
+        name : str
+            Of the tasks, which are (name, 0), (name, 1), ...
+        whole : bool
+            Whether they give the rows that they make, and not sums alone.
+        held : bool
+            Whether blocks that are held may be used, and are held if they can be.
+        """
         graph: dict[Any, Any] = {}
         blocks: list[Any] = [None] * len(self.places)
         if self.matrix is not None:
-            more, blocks = self.on.placed(self.matrix)
+            more, blocks = self.on.placed(self.matrix, held=held)
             graph.update(more)
-        vectors = [self._vector(values, graph) for values in self.rows]
-        send = f"dualgap-send-{self.on.token}-{self.on.ledger.rounds}"
+        vectors = [self._vector(values, graph, held) for values in self.rows]
+        send = name.replace("part", "send", 1)
         graph[send] = self.sent
         work = remote.part_rows if whole else remote.part_sums
         for k, place in enumerate(self.places):
@@ -337,11 +354,11 @@ class _Round:
             graph[name, k] = (work, blocks[k], pieces, place, send)
         return graph
 
-    def _vector(self, values: Any, graph: dict[Any, Any]) -> Sequence[Any]:
+    def _vector(self, values: Any, graph: dict[Any, Any], held: bool) -> Sequence[Any]:
         """The pieces of a vector, by what they are called in the graph; or themselves."""
         source = getattr(values, "source", values)
         if isinstance(source, Pieces):
-            more, pieces = self.on.placed(source)
+            more, pieces = self.on.placed(source, held=held)
             graph.update(more)
             return pieces
         return [np.asarray(source[place.start : place.stop]) for place in self.places]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from dualgap.designs import remote
+from dualgap.designs.blocks import BlockDesign
 from dualgap.designs.cluster import OnCluster, Pieces
 from dualgap.designs.ledger import Ledger
 
@@ -164,15 +165,50 @@ class Matrix:
         return list(dask.compute(*(look(delayed[k], k) for k in blocks)))
 
 
+class FileMatrix:
+    """A matrix in files that all workers can read, with the attributes of `Matrix`.
+
+    Parameters
+    ----------
+    blocks : BlockDesign
+        Its rows, from arrays that are pickled as paths.
+    name : str
+        The path.
+    cluster : OnCluster
+    """
+
+    def __init__(self, blocks: BlockDesign, name: str, cluster: OnCluster) -> None:
+        self.name, self.cluster, self.shape = name, cluster, blocks.shape
+        self.edges, self.ledger = blocks.cuts.edges, cluster.ledger
+        self.ledger.n = self.shape[0]
+        self.entries = blocks.nonzeros if blocks.stores_entries else None
+        self.nbytes = blocks.source.nbytes
+        parts = tuple(remote.part_of_files(blocks.source, *edges) for edges in pairwise(self.edges))
+        self.pieces = Pieces(
+            f"A ({name})", self.shape, blocks.dtype, {}, parts, self.nbytes, from_files=True
+        )
+
+    def block(self, part: int) -> Any:
+        """One of the blocks, read here."""
+        return self.pieces.pieces[part]
+
+    def vector(self, name: str, values: Any) -> Any:
+        """What belongs to the rows, in pieces like theirs."""
+        if not hasattr(values, "path"):
+            return values
+        parts = tuple(remote.FilePart(values, *edges) for edges in pairwise(self.edges))
+        shape, dtype = tuple(values.shape), values.dtype
+        return Pieces(f"{name} ({self.name})", shape, dtype, {}, parts, 0, from_files=True)
+
+
 def as_array(name: str, values: Any) -> Any:
     """A collection of dask as a dask array of numbers."""
-    if hasattr(values, "to_dask_array"):
+    kind = type(values)  # a delayed value says that it has every attribute
+    if hasattr(kind, "to_dask_array"):
         _check_columns(name, values)
         values = values.to_dask_array()
-    if not (hasattr(values, "chunks") and hasattr(values, "to_delayed")):
-        raise TypeError(
-            f"{name} is a {type(values).__name__} of dask; give a dask array or data frame."
-        )
+    if not (hasattr(type(values), "chunks") and hasattr(type(values), "to_delayed")):
+        raise TypeError(f"{name} is a {kind.__name__} of dask; give a dask array or data frame.")
     if values.dtype.kind not in "biuf":
         raise TypeError(
             f"{name} has dtype {values.dtype}; convert it to a numeric dtype such as float64."

@@ -253,6 +253,20 @@ class Design(ABC):
             return self._there_and_back(rows, *args)
         return self.executor.map_rows(self, task, rows, args)
 
+    def made_rows(
+        self, task: RowTask[Sums], rows: RowArrays, *args: Any, tail: tuple[int, ...] = ()
+    ) -> Any:
+        """The one array that the task makes in `map_rows`, or what finds it when it is asked for.
+
+        Parameters
+        ----------
+        task, rows, *args
+            As for `map_rows`.
+        tail : tuple of int
+            The shape of an entry.
+        """
+        return self.map_rows(task, rows, *args)[0][0]
+
     def _there_and_back(
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, Any]:

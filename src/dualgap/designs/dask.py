@@ -20,12 +20,14 @@ import numpy as np
 from dualgap import _validation as check
 from dualgap._types import Array
 from dualgap.designs import remote
-from dualgap.designs.blocks import rows_of_chunks
+from dualgap.designs.blocks import BlockDesign, rows_of_chunks
 from dualgap.designs.chunks import Chunk
-from dualgap.designs.cluster import OnCluster, Pieces
-from dualgap.designs.collections import Matrix, is_dask
+from dualgap.designs.cluster import OnCluster, Pieces, Round
+from dualgap.designs.collections import LOGGER, FileMatrix, Matrix, is_dask
 from dualgap.designs.contract import Design
-from dualgap.designs.cuts import Cuts
+from dualgap.designs.cuts import Cuts, Sums
+from dualgap.designs.executors import RowArrays, RowTask
+from dualgap.designs.lazy import lazy_rows
 from dualgap.designs.ledger import Ledger
 
 GATHERED = 500_000_000
@@ -102,13 +104,13 @@ class DaskDesign(Design, counts=True):
         self._set(_matrix(A, asked), rows_per_chunk)
 
     @classmethod
-    def of(cls, matrix: Matrix) -> DaskDesign:
+    def of(cls, matrix: Matrix | FileMatrix, rows_per_chunk: int | None = None) -> DaskDesign:
         """Of a matrix that was looked at."""
         design = cls.__new__(cls)
-        design._set(matrix, None)
+        design._set(matrix, rows_per_chunk)
         return design
 
-    def _set(self, matrix: Matrix, rows_per_chunk: int | None) -> None:
+    def _set(self, matrix: Matrix | FileMatrix, rows_per_chunk: int | None) -> None:
         self._matrix, self.shape = matrix, matrix.shape
         self.ledger, self._executor = matrix.ledger, matrix.cluster
         self.stores_entries = matrix.entries is not None
@@ -143,6 +145,15 @@ class DaskDesign(Design, counts=True):
         """While this lasts the cluster may keep blocks in memory; then they are released."""
         cluster = self._matrix.cluster
         return nullcontext() if cluster is None else cluster.in_use()
+
+    def made_rows(
+        self, task: RowTask[Sums], rows: RowArrays, *args: Any, tail: tuple[int, ...] = ()
+    ) -> Any:
+        """An array of dask, which a cluster makes when it is computed; without one, an array."""
+        cluster = self._matrix.cluster
+        if cluster is None:
+            return super().made_rows(task, rows, *args)
+        return lazy_rows(Round(cluster, self, task, rows, args, by_rows=True), tail)
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The rows of each, which come here; on a cluster workers have them instead."""
@@ -202,14 +213,32 @@ def observed(
     return design, *design.vectors(b, sample_weight, offset)
 
 
+def on_cluster(blocks: BlockDesign, name: str, asked: Options) -> DaskDesign:
+    """Rows of files, which the workers of a cluster read.
+
+    Parameters
+    ----------
+    blocks : BlockDesign
+        On arrays that are pickled as paths, at which workers find the same files.
+    name : str
+        What tells them from others.
+    asked : Options
+        With a client.
+    """
+    cluster = OnCluster(asked.client, asked.round_timeout, Ledger(1))
+    return DaskDesign.of(FileMatrix(blocks, name, cluster), blocks.rows_per_chunk)
+
+
 def _gathered(matrix: Matrix, *vectors: Any) -> tuple[Any, ...]:
     """In memory, with a note that says so."""
     from dualgap.designs import as_design
 
-    blocks = len(matrix.kept)
     design = as_design(matrix.whole())
-    design.notes = (
-        f"the data, {matrix.nbytes / 1e6:.3g} MB in {blocks} blocks of dask, were gathered into "
-        "memory; dualgap.open(A, b, gather=False) leaves them where they are.",
+    note = (
+        f"the data, {matrix.nbytes / 1e6:.3g} MB in {len(matrix.kept)} blocks of dask, were "
+        "gathered into memory; dualgap.open(A, b, gather=False) leaves them where they are."
     )
+    LOGGER.info(note)
+    design.notes = (note,)
+    design.ledger.rounds += matrix.ledger.rounds
     return design, *(np.asarray(v.compute()) if is_dask(v) else v for v in vectors)

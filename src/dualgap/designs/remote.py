@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -131,10 +132,12 @@ def part_rows(block: Any, vectors: Sequence[Any], place: Place, sent: Sent) -> A
 def _done(block: Any, vectors: Sequence[Any], place: Place, sent: Sent) -> tuple[RowArrays, Any]:
     check_versions(sent.versions)
     cuts = Cuts((place.start, place.stop), sent.rows)
+    alone = place.columns < 0
     source: Any = RowsAlone(cuts.edges)
-    if place.columns >= 0:
+    if not alone:
         source = Block(row_source(block, place), place, cuts)
-    with one_blas_thread(), np.errstate(**sent.errors):
+    quiet = np.errstate(**sent.errors)
+    with one_blas_thread(), quiet, _named(place) if alone else nullcontext():
         if not sent.by_rows:
             return (), packed(sums_of(source, 0, sent.task, sent.args))
         rows: Any = tuple(
@@ -144,6 +147,20 @@ def _done(block: Any, vectors: Sequence[Any], place: Place, sent: Sent) -> tuple
         out = Filled(place.start, place.stop)
         sums = filling(source, 0, sent.task, rows, sent.args, out)
         return () if out.arrays is None else out.arrays, packed(sums)
+
+
+@contextmanager
+def _named(place: Place) -> Iterator[None]:
+    """What is said of a vector is said of a block."""
+    try:
+        yield
+    except ValueError as wrong:
+        raise ValueError(f"block {place.part}: {wrong}") from None
+
+
+def first_rows(found: tuple[RowArrays, Any]) -> Any:
+    """Of what `part_rows` has made, the first array."""
+    return found[0][0]
 
 
 def check_versions(theirs: Versions) -> None:
@@ -197,7 +214,7 @@ def row_source(block: Any, place: Place) -> RowSource:
 
 def as_source(block: Any, part: int) -> Any:
     """What gives rows of it: an array, a scipy matrix, a part of files."""
-    if isinstance(block, DenseSource | SparseSource | FilePart):
+    if isinstance(block, DenseSource | SparseSource):
         return block
     if sp.issparse(block):
         given: Any = block
@@ -215,42 +232,36 @@ def as_source(block: Any, part: int) -> Any:
 
 
 class FilePart:
-    """Some rows of files, which the worker maps itself.
-
-    Parameters
-    ----------
-    source : RowSource
-        On arrays that are pickled as paths.
-    start, stop : int
-    """
-
-    def __init__(self, source: RowSource, start: int, stop: int) -> None:
-        self.source, self.start = source, start
-        self.shape = (stop - start, source.shape[1])
-        self.nbytes = source.nbytes * (stop - start) // source.shape[0]
-
-    def rows(self, start: int, stop: int) -> Any:
-        """As float64, dense or CSR."""
-        return self.source.rows(self.start + start, self.start + stop)
-
-
-class VectorPart:
-    """Some entries of a vector in a file, which the worker maps itself.
+    """Some entries of an array in a file, which the worker maps itself.
 
     Parameters
     ----------
     values : Mapped
         Which is pickled as a path.
     start, stop : int
+        Entries of its first axis.
     """
 
     def __init__(self, values: Any, start: int, stop: int) -> None:
-        self.values, self.start = values, start
+        self.values, self.start, self.dtype = values, start, values.dtype
         self.shape = (stop - start, *values.shape[1:])
+
+    def __len__(self) -> int:
+        """Entries."""
+        return int(self.shape[0])
 
     def __getitem__(self, at: slice) -> Any:
         """Some of them."""
         return self.values[self.start + at.start : self.start + at.stop]
+
+
+def part_of_files(source: Any, start: int, stop: int) -> RowSource:
+    """Some rows of a source on files."""
+    if isinstance(source, DenseSource):
+        rows: Any = FilePart(source.A, start, stop)
+        return DenseSource(rows)
+    pointers: Any = FilePart(source.indptr, start, stop + 1)
+    return SparseSource(source.data, source.indices, pointers, (stop - start, source.shape[1]))
 
 
 def _piece(values: Any, place: Place) -> Any:
@@ -278,12 +289,9 @@ class Looked(NamedTuple):
 def looked_at(block: Any, part: int) -> Looked:
     """What a block is, whatever was promised."""
     rows = as_source(block, part)
-    return Looked(rows.shape, rows.nonzeros if is_sparse(rows) else None, rows.nbytes)
-
-
-def is_sparse(rows: Any) -> bool:
-    """Whether rows come as CSR matrices."""
-    return isinstance(getattr(rows, "source", rows), SparseSource)
+    return Looked(
+        rows.shape, rows.nonzeros if isinstance(rows, SparseSource) else None, rows.nbytes
+    )
 
 
 def together(*found: Any) -> list[Any]:

@@ -48,8 +48,8 @@ class Recalled:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}
 
-    def array(self) -> Array:
-        """y, with an entry for each row."""
+    def array(self) -> Any:
+        """y, with an entry for each row: an array, or one of dask where the data are dask's."""
         problem = self.problem
         if problem is None:
             raise ValueError(
@@ -63,8 +63,10 @@ class Recalled:
             )
         kept = rows(problem)
         setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
-        (y,), _ = problem.base.map_rows(dual_rows_of, kept.arrays, self.slopes, setting)
-        return np.asarray(y)
+        with problem.base.in_use():
+            return problem.base.made_rows(
+                dual_rows_of, kept.arrays, self.slopes, setting, tail=self.slopes.x.shape[1:]
+            )
 
 
 def dual_rows_of(

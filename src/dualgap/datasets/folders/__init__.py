@@ -2,7 +2,7 @@
 
 from dualgap.datasets.folders.building import RowFiles, write_folder
 from dualgap.datasets.folders.manifest import NAME, Manifest, is_folder
-from dualgap.datasets.folders.opening import Folder, open
+from dualgap.datasets.folders.opening import Folder, open_folder
 from dualgap.datasets.folders.writing import check_target, making
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "check_target",
     "is_folder",
     "making",
-    "open",
+    "open_folder",
     "write_folder",
 ]

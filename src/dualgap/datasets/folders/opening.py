@@ -1,10 +1,11 @@
-"""`open`: a folder of arrays as data that stay on disk."""
+"""`open_folder`: a folder of arrays as data that stay on disk."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dualgap.datasets.folders.arrays import mapped
 from dualgap.datasets.folders.checking import check_folder
 from dualgap.datasets.folders.manifest import Manifest, read_manifest
 from dualgap.designs.blocks import BlockDesign
+from dualgap.designs.dask import on_cluster, options
 from dualgap.designs.mapped import Mapped
 from dualgap.designs.observations import Observations
 from dualgap.designs.sources import DenseSource, SparseSource
@@ -51,7 +53,13 @@ class Folder(Observations):
         check_folder(self.path, self.manifest)
 
 
-def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
+def open_folder(
+    path: str | os.PathLike[str],
+    *,
+    holds_rows: bool = True,
+    client: Any = None,
+    round_timeout: float | None = None,
+) -> Folder:
     """Open a folder of arrays that `dualgap.datasets.convert` or `write_folder` has made.
 
     The manifest must fit the files: their names, sizes, types and shapes are looked at here, the
@@ -66,6 +74,10 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
         dual points. With False it is made by readings of the data alone, by `newton` or
         `working-set`, and its memory does not grow with the number of rows; ``result.y`` reads the
         data again when it is asked for.
+    client : distributed.Client, optional
+        Whose workers read the folder, at the same path.
+    round_timeout : float, optional
+        As for `DaskDesign`.
 
     Returns
     -------
@@ -91,11 +103,17 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool = True) -> Folder:
         title=title,
     )
     design.holds_rows = flag("holds_rows", holds_rows)
+    vectors = [arrays.get(name) for name in ("b", "weights", "offset")]
+    if client is None:
+        b, weights, offset = map(_vector, vectors)
+    else:
+        there = on_cluster(design, str(folder), options(client, False, round_timeout))
+        b, weights, offset = there.vectors(*vectors)
     return Folder(
-        design=design,
-        b=_vector(arrays.get("b")),
-        weights=_vector(arrays.get("weights")),
-        offset=_vector(arrays.get("offset")),
+        design=design if client is None else there,
+        b=b,
+        weights=weights,
+        offset=offset,
         columns=manifest.column_names,
         classes=manifest.classes,
         path=folder,
