@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -28,7 +30,7 @@ def lazy(values, rows=ROWS):
     """The same in blocks of dask; sparse ones as CSR."""
     if sp.issparse(values):
         edges = np.cumsum((0, *rows))
-        parts = [values[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        parts = [values[a:b] for a, b in pairwise(edges)]
         blocks = [da.from_array(part.toarray(), chunks=-1) for part in parts]
         return da.concatenate([block.map_blocks(sp.csr_array) for block in blocks])
     return da.from_array(values, chunks=(rows, *[-1] * (values.ndim - 1)))

@@ -17,8 +17,9 @@ import scipy.sparse as sp
 
 from dualgap.designs import remote
 from dualgap.designs.blocks import BlockDesign
-from dualgap.designs.cluster import OnCluster, Pieces
+from dualgap.designs.cluster import OnCluster
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.pieces import Pieces
 
 LOGGER = logging.getLogger("dualgap")
 

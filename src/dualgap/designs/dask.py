@@ -22,13 +22,15 @@ from dualgap._types import Array
 from dualgap.designs import remote
 from dualgap.designs.blocks import BlockDesign, rows_of_chunks
 from dualgap.designs.chunks import Chunk
-from dualgap.designs.cluster import OnCluster, Pieces, Round
+from dualgap.designs.cluster import OnCluster
 from dualgap.designs.collections import LOGGER, FileMatrix, Matrix, is_dask
 from dualgap.designs.contract import Design
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import RowArrays, RowTask
 from dualgap.designs.lazy import lazy_rows
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.pieces import Pieces
+from dualgap.designs.rounds import Round
 
 GATHERED = 500_000_000
 """Data of fewer bytes are gathered: a round costs more than a reading of them in memory."""
@@ -150,10 +152,9 @@ class DaskDesign(Design, counts=True):
         self, task: RowTask[Sums], rows: RowArrays, *args: Any, tail: tuple[int, ...] = ()
     ) -> Any:
         """An array of dask, which a cluster makes when it is computed; without one, an array."""
-        cluster = self._matrix.cluster
-        if cluster is None:
+        if self._matrix.cluster is None:
             return super().made_rows(task, rows, *args)
-        return lazy_rows(Round(cluster, self, task, rows, args, by_rows=True), tail)
+        return lazy_rows(Round(self, task, rows, args, by_rows=True), tail)
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The rows of each, which come here; on a cluster workers have them instead."""

@@ -10,7 +10,8 @@ import uuid
 from typing import Any
 
 from dualgap.designs import remote
-from dualgap.designs.cluster import Round
+from dualgap.designs.cluster import as_they_are
+from dualgap.designs.rounds import Round
 
 
 def lazy_rows(round_: Round, tail: tuple[int, ...]) -> Any:
@@ -26,12 +27,12 @@ def lazy_rows(round_: Round, tail: tuple[int, ...]) -> Any:
     import dask.array as da
     from dask.delayed import Delayed
 
-    name = f"dualgap-part-{uuid.uuid4().hex}"
-    graph = round_.graph(name, whole=True, held=False)
-    rows = name.replace("part", "rows", 1)
+    name = uuid.uuid4().hex
+    graph, keys = round_.each(name, as_they_are)
     parts = []
-    for k, place in enumerate(round_.places):
-        graph[rows, k] = (remote.first_rows, (name, k))
+    for place, key in zip(round_.places, keys, strict=True):
+        rows = (f"dualgap-rows-{name}", place.part)
+        graph[rows] = (remote.first_rows, key)
         shape = (place.stop - place.start, *tail)
-        parts.append(da.from_delayed(Delayed((rows, k), graph), shape, float))
+        parts.append(da.from_delayed(Delayed(rows, graph), shape, float))
     return da.concatenate(parts)
