@@ -88,7 +88,7 @@ def test_where_all_are_stopped_there_is_an_error_in_time(client, processes):
 
     try:
         with pytest.raises(
-            RoundTimeout, match=r"round_timeout=2 seconds, 2 times\. It was at .*tcp"
+            RoundTimeout, match=r"round_timeout=2 seconds, 2 times\. It .* tcp"
         ):
             fit(client, 2.0, at_check(3, stop))
     finally:
