@@ -1,7 +1,7 @@
 """Does adaptation find the strong convexity of the data? Passes against the oracle's.
 
-    python -m benchmarks.adaptivity [--n 5000] [--d 3000] [--seed 0]
-    python -m benchmarks.adaptivity --local
+    python -m benchmarks adaptivity [--n 5000] [--d 3000] [--seed 0]
+    python -m benchmarks adaptivity --local
 
 Ridge regression on synthetic1; passes until (P - P*)/(P(0) - P*) <= 1e-9, for l2 = 1, 1e-2, 1e-4, 0
 over n. The oracle is Opt-BPD, which is given mu. With --local: logistic regression on the sets at

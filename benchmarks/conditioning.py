@@ -1,6 +1,6 @@
 """Does preconditioning take the conditioning and the units of the data away? Passes to 1e-6.
 
-    python -m benchmarks.conditioning [--invariance | --low-rank] [--algorithm adf-spdc] [--seed 0]
+    python -m benchmarks conditioning [--invariance | --low-rank] [--algorithm adf-spdc] [--seed 0]
 
 Whitened logistic regression on synthetic2, a9a and mushrooms: passes until the certified relative
 gap is 1e-6, and until (P - P*)/(P(0) - P*) <= 1e-6; of the iterations alone, and with the products

@@ -1,6 +1,6 @@
 """What a pass of the compiled kernels costs, beside bare products and beside public peers.
 
-    python -m benchmarks.kernels [--rounds 8] [--no-start]
+    python -m benchmarks kernels [--rounds 8] [--no-start]
 
 Passes in units of A @ x plus A.T @ y; SAGA and SVRG beside the public implementations that are
 installed (scikit-learn, tick, cyanure); the multinomial kernel beside as many scalar ones; the cold

@@ -1,6 +1,6 @@
 """Which layout of data and state makes a pass of SPDC cheap? In units of A @ x plus A.T @ y.
 
-    python -m benchmarks.layouts [--rounds 20] [--no-passes]
+    python -m benchmarks layouts [--rounds 20] [--no-passes]
 
 Small kernels of one method (DF-SPDC, logistic, l2) that differ in one thing each; then what a
 fixed order of the rows costs in passes. One thread, one run, least seconds of several rounds.

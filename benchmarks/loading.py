@@ -1,6 +1,6 @@
 """How fast is a large svmlight file read, and with how much memory, next to scikit-learn's loader?
 
-    python -m benchmarks.loading [--megabytes 200] [--digits 6] [--folder SCRATCH]
+    python -m benchmarks loading [--megabytes 200] [--digits 6] [--folder SCRATCH]
 
 Each loader reads the same file in a process of its own, after it has read a small one (imports,
 compiled code). Memory is the rise of the largest resident set over the matrix that is returned.

@@ -1,6 +1,6 @@
 """The randomised algorithms: passes to a target, against the oracle and the baselines.
 
-    python -m benchmarks.randomised [--seeds 5] [--problem synthetic1 ...] [--limit 200] [--rules]
+    python -m benchmarks randomised [--seeds 5] [--problem synthetic1 ...] [--limit 200] [--rules]
 
 Passes (row visits of the iterations, over n) until (P - P*)/(P(0) - P*) <= 1e-6, median over seeds,
 for l2 = 1, 1e-2, 1e-4 over n. SVRG and Katyusha have inner loops of 2n rows, and their full

@@ -1,4 +1,4 @@
-"""Measured contraction against the theorems, without a regulariser: python -m benchmarks.rates.
+"""Measured contraction against the theorems, without a regulariser: python -m benchmarks rates.
 
 lambda = 0, L/mu fixed, gamma delta from mu^2/L^2 to 1. Per iteration, V_t of Theorems 1 and 3 (a
 squared distance to the saddle point) is multiplied by a rate; drawn is 1 - rate, three times:

@@ -1,6 +1,6 @@
 """What does an iteration cost beyond its two products? And the memory, and the start.
 
-    python -m benchmarks.speed
+    python -m benchmarks speed
 
 Ratios in one run: solve (set-up apart) over the bare pairs A @ x, A.T @ y of as many passes, each
 the best of several, taken in turn.

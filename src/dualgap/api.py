@@ -1,7 +1,7 @@
 """What users call: `solve`, `certify`, and `Problem` with the methods of these names.
 
 `Problem` here is the value in `problem` with methods that need algorithms, driver and certificates,
-of which that module knows nothing. The work itself is done in `solving` and `certificate`.
+of which that module knows nothing. The work itself is done in `driver.solving` and `certificate`.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def solve(
         How an adaptive algorithm tunes its estimate of the strong convexity: ``"curvature"`` (the
         default), ``"simple"``, ``"robust"``, or ``dualgap.adaptation.Robust(period=10, ...)``.
     mu : float, optional
-        The paper's mu of A, for algorithms that take it; for adaptive ones where it starts.
+        The paper's mu of A, for algorithms that take it; adaptive ones start their estimate there.
     schedule : "theorem", optional
         Force the theorems' step sizes with certified constants.
     precondition : str or Preconditioner
@@ -214,8 +214,9 @@ def solve(
         a value such as ``dualgap.preconditioners.Whiten(...)``; ``"none"``; ``"auto"``, which
         leaves named algorithms as the paper has them, unless columns need another origin or unit.
     tol : float
-        Stop when the certified gap is at most tol * max(P(x), 1e-12 P0); P0 is the value of the
-        null model, the intercept alone where there is one and x = 0 without.
+        Stop when the certified gap is at most tol * max(P_lo, 1e-12 P0); P_lo is a proved lower
+        bound of P(x), and P0 the value of the null model, the intercept alone where there is one
+        and x = 0 without.
     max_passes, max_time : float
         Limits on the passes of this call, and on its seconds; what follows is the certificate.
         They are looked at inside of a step, too, which a limit may cut short: then the state that

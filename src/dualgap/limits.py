@@ -2,8 +2,8 @@
 
 The driver asks between two steps. Inside of a step that may take long, loops ask here: those that
 have something to show for what they did (`Limits.ends`) end early, others give the step up
-(`check`). In neither case does the run go on from there: the state before the step is the one to
-continue from, so that no clock decides on an iterate; but the point that was reached may be the
+(`check_time`). In neither case does the run go on from there: the state before the step is the one
+to continue from, so that no clock decides on an iterate; but the point that was reached may be the
 best of the run.
 
 The limits of a call of `solve` are ambient, as numpy's error state is: a Gram matrix is made ten
@@ -29,8 +29,8 @@ MORE = 100.0
 """Passes over the data that a step may take beyond the limit: one that is cut short has to be begun
 anew by whoever goes on, and few steps take as many."""
 BESIDE, ALWAYS = 10.0, 1000.0
-"""What work beside the data, on small matrices, may cost over a run: so many times the passes that
-the data may cost, and so many passes. It is not counted as such."""
+"""Work beside the data, on small matrices, may cost a run BESIDE times the passes that it may take,
+and ALWAYS passes more. It is not counted as passes."""
 
 
 class OutOfTime(Exception):
@@ -47,7 +47,7 @@ class Meter(NamedTuple):
 
 
 class Limits:
-    """Of one call.
+    """The limits of one call of solve.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class Limits:
         """Whether a loop of this step has ended early."""
 
     def begin(self, problem: Problem, passes: float) -> None:
-        """Of a run that may take so many."""
+        """Count for a run that may take so many passes."""
         self.go_on(Meter(one_pass(problem), 0.0), passes)
 
     def go_on(self, meter: Meter, passes: float) -> None:
-        """Of a run that may take so many in all, and has spent this already."""
+        """Count on for a run that may take so many passes in all, and has spent this already."""
         self._one_pass, self._beside = meter
         self._most_beside = (BESIDE * passes + ALWAYS) * (self._one_pass + CALL)
 
@@ -77,11 +77,11 @@ class Limits:
         return Meter(self._one_pass, self._beside)
 
     def begin_step(self, passes: float) -> None:
-        """Of a step, if so many are left."""
+        """Count for a step, when the run has so many passes left."""
         self._passes, self.cut = (passes + MORE) * self._one_pass, False
 
     def lift(self) -> None:
-        """No limit any more: what is left is to say how it ended."""
+        """End the limit on time: what is left is to say how the run ended."""
         self.deadline = math.inf
 
     @property
@@ -91,7 +91,7 @@ class Limits:
 
     @property
     def time_is_up(self) -> bool:
-        """Whether it is over."""
+        """Whether the time limit is over."""
         return self.deadline < math.inf and now() > self.deadline
 
     @property
@@ -100,14 +100,14 @@ class Limits:
         return self._beside > self._most_beside
 
     def ends(self, multiplications: float) -> bool:
-        """Whether a loop is to end early, after so many with the data."""
+        """Whether a loop is to end early, after so many multiplications with the data."""
         self._passes -= multiplications
         if self._passes < 0.0 or self.time_is_up:
             self.cut = True
         return self.cut
 
     def ends_beside(self, multiplications: float) -> bool:
-        """The same, after so many with a small matrix."""
+        """The same for work beside the data: so many multiplications with a small matrix."""
         self._beside += multiplications
         if self.beside_is_spent or self.time_is_up:
             self.cut = True
@@ -116,11 +116,6 @@ class Limits:
 
 class _Unlimited(Limits):
     """Outside of a call; keeps no count."""
-
-    @property
-    def beside_is_spent(self) -> bool:
-        """Whether work beside the data has cost what it may."""
-        return self._beside > self._most_beside
 
     def ends(self, multiplications: float) -> bool:
         """Never."""
@@ -140,7 +135,7 @@ def current() -> Limits:
     return _current.get(UNLIMITED)
 
 
-def check() -> None:
+def check_time() -> None:
     """Give the step up if the time limit is over."""
     if current().time_is_up:
         raise OutOfTime

@@ -99,7 +99,7 @@ class Problem:
         self.constants = Constants(self.design, self.q)
 
     def _take(self, b: Any, sample_weight: Any, offset: Any) -> None:
-        """What belongs to the rows."""
+        """Check and keep what belongs to the rows: targets, weights and offset."""
         if not self.base.holds_rows:
             self._view(rows_of(self.loss, self.base, b, sample_weight, offset))
             return
@@ -121,14 +121,14 @@ class Problem:
         self.offset = given if given is None or streams else _writable(given)
 
     def _view(self, rows: Rows) -> None:
-        """The same where rows are not held: views that give a piece at a time."""
+        """Keep it where rows are not held: views that give a piece at a time."""
         self.streamed = rows
         self.outputs = self.loss.outputs(rows.labels) if self.loss.is_vector else None
         self.uniform, self.idle = rows.known.uniform, None
         self.b, self.sample_weight, self.q, self.offset = rows.views(self.n)
 
     def _regularize(self) -> None:
-        """Of the coefficients, and of x, in which an intercept is one more, without penalty."""
+        """Keep g of the coefficients, and of x, where an intercept is one more that is free."""
         if self.given is not None:
             self._penalise(self.given)
             return
@@ -141,7 +141,7 @@ class Problem:
         self._penalise(ElasticNet(l1_j, l2_j))
 
     def _penalise(self, penalty: Regularizer) -> None:
-        """With a regulariser of the coefficients."""
+        """Keep a regulariser of the coefficients, and what follows from it for x."""
         self.penalty: Regularizer = penalty
         """That of the coefficients alone."""
         free, by_class = int(self.fit_intercept), self.outputs is not None
@@ -157,7 +157,7 @@ class Problem:
 
     @property
     def bounded_net(self) -> ElasticNet | Box:
-        """The same, which may have bounds as well."""
+        """The regulariser of x with strengths and bounds, for what is written for these only."""
         if not self.regularizer.has_strengths and isinstance(self.regularizer, Box):
             return self.regularizer
         return self.elastic_net
@@ -378,7 +378,7 @@ class Problem:
         return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
 
     def smoothness(self, Lam: float, z: Array) -> float:
-        """Of the mean loss: Lam/gamma; without gamma the largest phi'' at z stands in for 1/gamma.
+        """The smoothness of the mean loss: Lam/gamma, or with the largest phi'' at z for 1/gamma.
 
         What stands in serves estimates that steps and looks are timed by, and nothing else.
         """

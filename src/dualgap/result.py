@@ -14,13 +14,13 @@ from dualgap.trace import Trace
 
 
 class Setup(NamedTuple):
-    """What was spent on constants, changes of variables, the point to start from, kernels."""
+    """What was spent on constants, changes of variables, the point to start from, and kernels."""
 
     passes: float
-    """Of products, norms and Gram matrices, by the ledger of the data."""
+    """The passes of products, norms and Gram matrices, by the ledger of the data."""
     seconds: float
     kernels: float = 0.0
-    """Of these seconds, those in which kernels were compiled (once; they are kept) or loaded."""
+    """The part of the seconds in which kernels were compiled (once; they are kept) or loaded."""
 
 
 class Dual:

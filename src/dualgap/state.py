@@ -37,7 +37,7 @@ def refusal(version: object) -> ValueError:
 
 @dataclass(frozen=True, eq=False)
 class Incumbent:
-    """The best primal and the best dual point so far; gap = primal - dual is certified."""
+    """The best primal and the best dual point so far; primal - dual is the gap in floats."""
 
     primal: float = np.inf
     dual: float = -np.inf
@@ -75,7 +75,7 @@ class State:
     smoothness : float
         The smoothness of the loss part that the gradient mapping was taken with.
     check_passes : float
-        Passes for what is computed between them: products for P, sums anew.
+        Passes for what is computed between iterations: products for P, sums made anew.
     budget : float
         The passes at which this call will end: for steps whose cost varies.
     incumbent : Incumbent

@@ -32,6 +32,19 @@ def test_separable_classes_have_no_minimiser(algorithm: str, fit_intercept: bool
     assert (b * (A @ result.x + result.intercept) >= 0).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_newton_ends_with_the_first_iterate_that_separates(seed: int) -> None:
+    """An x with positive margins is the proof: no step after it has anything to find."""
+    A, b = separated(seed, n=60, d=20)
+    margins = []
+    result = dualgap.solve(
+        A, b, loss="logistic", algorithm="newton",
+        callback=lambda snapshot: margins.append((b * (A @ snapshot.x)).min()),
+    )  # fmt: skip
+    assert result.status is Status.NO_MINIMISER
+    assert margins[-1] > 0.0 >= max(margins[:-1])
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_separable_classes_have_no_minimiser_even_if_two_rows_are_all(algorithm: str) -> None:
     """P is tiny within a few steps; what ends the run is still that it has no minimiser."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dualgap
 from dualgap import Status
-from dualgap.dual_points.loss_errors import moved, steepest
+from dualgap.dual_points.loss_errors import largest_within, steepest
 
 from .cases import PENALTIES, Case, generated
 from .checker import STEEP
@@ -183,7 +183,7 @@ def test_an_error_of_z_is_bounded(loss: str, seed: int, error: float, weighted: 
 
     with mp.workdps(50):
         value = float(total(np.zeros(n))) * (1 + 1e-15)
-        bound = moved(p, value, z, error, y)
+        bound = largest_within(p, value, z, error, y)
         for direction in (*np.eye(n), rng.standard_normal(n), np.ones(n)):
             for sign in (1.0, -1.0):
                 e = sign * direction * error / np.sqrt(p.q @ (direction * direction))

@@ -71,6 +71,20 @@ def test_text_weights_and_json(files):
     assert done.exit_code == BAD_INPUT and "has weights, which have no place" in done.stderr
 
 
+def test_a_folder_with_other_values_of_a_category_is_refused_by_their_names(files):
+    table, model = files / "cities.csv", files / "m.json"
+    table.write_text("city,age,y\nRome,1,1\nOslo,2,2\nLima,3,2\n")
+    done = run("fit", table)  # text is named with what can be done about it
+    assert done.exit_code == BAD_INPUT and "`dualgap convert` makes columns" in done.stderr
+    run("convert", table, files / "all", "--category", "city")
+    assert run("fit", files / "all", "--l2", "1", "--out", model).exit_code == CONVERGED
+    table.write_text("city,age,y\nRome,1,1\nBern,2,2\n")
+    run("convert", table, files / "others", "--category", "city")
+    done = run("predict", model, files / "others")
+    assert done.exit_code == BAD_INPUT
+    assert "it lacks 'city=Lima', 'city=Oslo'; it also has 'city=Bern'" in done.stderr
+
+
 def test_what_is_refused(files):
     folder = files / "f"
     assert run("convert", files / "rows.csv", folder).exit_code == CONVERGED

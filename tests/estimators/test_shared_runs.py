@@ -140,7 +140,7 @@ def test_what_has_too_many_columns_for_sets_goes_on_otherwise(ratio, monkeypatch
     X, y, _ = data(25, 300)
     options = {"lambdas": 12, "l1_ratio": ratio, "fit_intercept": True, "tol": 1e-9}
     before = dualgap.path(X, y, **options)
-    monkeypatch.setattr(_sets, "LARGEST", 0.4)
+    monkeypatch.setattr(_sets, "COLUMNS_PER_ROW", 0.4)
     monkeypatch.setattr(_sets, "GRAMS", replace(_sets.GRAMS, small_side=0))
     after = dualgap.path(X, y, **options)
     assert len(after) == 12 and after.converged

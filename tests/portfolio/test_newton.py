@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap.algorithms import Newton
-from dualgap.algorithms.second_order import newton_system
+from dualgap.algorithms.second_order import newton_system, tuning
 from dualgap.designs import as_design
 from dualgap.linalg import hessian_factor
 from tests.tuned import tuned
@@ -82,6 +82,72 @@ def test_a_state_goes_on_bitwise(loss, cut, shape):
     first = problem.solve(algorithm="newton", tol=1e-10, max_passes=cut)
     assert not first.status.converged
     second = problem.solve(algorithm="newton", tol=1e-10, state=first.state)
+    np.testing.assert_array_equal(second.x, whole.x)
+
+
+def by_frequency(n, d, entries=30):
+    """Columns whose shares of the entries fall with their rank; they are too many for a factor."""
+    rng = np.random.default_rng(9)
+    share = np.arange(1.0, d + 1) ** -0.9
+    columns = rng.choice(d, size=n * entries, p=share / share.sum())
+    starts = np.arange(0, n * entries + 1, entries)
+    A = sp.csr_array((rng.standard_normal(n * entries), columns, starts), shape=(n, d))
+    A.sum_duplicates()
+    z = A @ rng.standard_normal(d) / np.sqrt(entries)
+    return A, z, np.where(z + rng.logistic(size=n) > 0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_the_diagonal_serves_where_a_trial_says_so(loss, fit_intercept, monkeypatch):
+    A, z, labels = by_frequency(10_000, 5_000)
+    problem = dualgap.Problem(
+        A, z if loss == "squared" else labels, loss=loss, l2=1e-4, fit_intercept=fit_intercept
+    )
+    tried = problem.solve(algorithm="newton")
+    tuned(monkeypatch, "SYSTEMS", trial_after=10**9)
+    plain = problem.solve(algorithm="newton")
+    assert tried.state.own.by_diagonal and plain.state.own.by_diagonal is None
+    assert tried.status.converged and plain.status.converged
+    assert tried.passes <= 40 and tried.passes <= 0.3 * plain.passes
+    assert tried.certificate.primal == pytest.approx(plain.certificate.primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_a_trial_that_fails_costs_half_a_pass(loss, monkeypatch):
+    """Columns of one frequency, for which the diagonal is a multiple of the identity, nearly."""
+    rng = np.random.default_rng(9)
+    A = sp.random_array((6_000, 5_000), density=0.006, format="csr", random_state=rng)
+    z = A @ rng.standard_normal(5_000)
+    b = z if loss == "squared" else np.where(z > 0, 1.0, -1.0)
+    problem = dualgap.Problem(A, b, loss=loss, l2=1e-5)
+    tried = problem.solve(algorithm="newton")
+    tuned(monkeypatch, "SYSTEMS", trial_after=10**9)
+    plain = problem.solve(algorithm="newton")
+    assert tried.state.own.by_diagonal is False
+    np.testing.assert_array_equal(tried.x, plain.x)
+    assert tried.passes == plain.passes + 0.5
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_more_columns_than_rows_are_not_tried(loss):
+    A, z, labels = by_frequency(5_000, 10_000)
+    problem = dualgap.Problem(A, z if loss == "squared" else labels, loss=loss, l2=1e-5)
+    result = problem.solve(algorithm="newton", tol=1e-3)
+    assert result.state.own.products > tuning.SYSTEMS.trial_after
+    assert result.state.own.by_diagonal is None
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("cut", [6, 10, 13, 17])
+def test_a_trial_does_not_depend_on_where_a_run_was_cut(loss, cut):
+    A, z, labels = by_frequency(10_000, 5_000)
+    problem = dualgap.Problem(A, z if loss == "squared" else labels, loss=loss, l2=1e-4)
+    whole = problem.solve(algorithm="newton", tol=1e-9)
+    first = problem.solve(algorithm="newton", tol=1e-9, max_passes=cut)
+    assert not first.status.converged
+    second = problem.solve(algorithm="newton", tol=1e-9, state=first.state)
+    assert second.state.own.by_diagonal
     np.testing.assert_array_equal(second.x, whole.x)
 
 

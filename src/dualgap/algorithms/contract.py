@@ -93,7 +93,10 @@ class Algorithm(ABC):
     is_second_order: ClassVar[bool] = False
     """It takes Newton steps, so that a careful one may finish what rounding holds up."""
     patience: ClassVar[int] = 10
-    """Steps before a certificate that must be paid for is tried again."""
+    """Steps before a certificate that must be paid for is tried again.
+
+    So often it is also asked whether the iterate proves that there is no minimiser.
+    """
     uses_local_curvature: ClassVar[bool] = False
     """Whether its steps may count on phi'' near the iterates (dual-free, under the monitor)."""
 

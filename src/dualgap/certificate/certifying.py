@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap._types import Array, Mask
 from dualgap.certificate.boxed import in_a_box
-from dualgap.certificate.estimate import CLEAR, SMALL, estimated_pair
+from dualgap.certificate.estimate import CLEAR, NEAR_ZERO, estimated_pair
 from dualgap.certificate.proof import Bounds, bounds, strengths_have_underflowed
 from dualgap.certificate.ridge import ridge_certificate
 from dualgap.certificate.value import Certificate, Kind, not_proved
@@ -39,7 +39,10 @@ NO_DUAL_POINT = (
 
 
 def proved_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificate, Array]:
-    """The same and y; without one, the better of phi'(A x) and the dual point of a Newton step."""
+    """The proof for x (with the intercept in it) and y, and y.
+
+    Without a y, it is the better of phi'(A x) and the dual point of a Newton step.
+    """
     with np.errstate(all="ignore"):
         if y is not None:
             return _proved(problem, x, y), y
@@ -82,7 +85,7 @@ def _proved(problem: Problem, x: Array, y: Array) -> Certificate:
     if not math.isfinite(found.primal_high):
         return not_proved(primal, "P(x) is not finite.")
     if point is None or found.s is None:
-        if primal > 0.0 and not problem.is_below_null(found.at_zero, SMALL):
+        if primal > 0.0 and not problem.is_below_null(found.at_zero, NEAR_ZERO):
             radius = in_a_box(problem, x, y)
             if radius is None or not radius[0] < found.at_zero:
                 return not_proved(primal, NO_DUAL_POINT)

@@ -20,7 +20,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.dual_points import intervals as dual_intervals
 from dualgap.dual_points.feasible import DualPoint, asked_about, make_feasible
-from dualgap.dual_points.loss_errors import cancelled, moved, noise
+from dualgap.dual_points.loss_errors import cancelled, largest_within, noise
 from dualgap.dual_points.products import (
     PLAIN,
     PRECISE,
@@ -35,7 +35,7 @@ from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
 
 Kind = Literal["gap", "gap_scaled_dual", "gap_projected_dual", "none"]
-SMALL = 1e-3
+NEAR_ZERO = 1e-3
 """Where P(x) is at most this share of P0, P(x) itself is stated as a bound on P(x) - P*."""
 CLEAR = 1e-10
 """Relative gaps below this are never computed with twice the digits."""
@@ -61,7 +61,7 @@ class Estimate(NamedTuple):
     certified : bool
         Whether there is a bound.
     kind : str
-        How it was found, as in `Estimate`.
+        How it was found: the first three kinds of `Certificate`, or ``"none"``.
     rounding : float
         What rounding may have done to primal, and the part of the gap that stands for rounding (it
         is in the gap).
@@ -89,7 +89,7 @@ def estimated_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Estimat
 def estimate_at(
     problem: Problem, x: Array, y: Array | None = None
 ) -> tuple[Estimate, Array, Array]:
-    """The same and z = A x + offset."""
+    """The estimate of x and y, that y, and z = A x + offset."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         plain = _estimated(problem, x, y, PLAIN)
         if not (_is_clouded(problem, plain[0]) and may_be_precise(problem)):
@@ -128,7 +128,12 @@ def _estimate_point(
         return _make(problem, primal, math.inf, "none", math.inf)
     at = evaluated(problem, at, phi)
     # What rounding may have done to P, in either direction.
-    doubt = moved(problem, primal, at.z, at.error) - primal + SUMS * primal + noise(problem, at.z)
+    doubt = (
+        largest_within(problem, primal, at.z, at.error)
+        - primal
+        + SUMS * primal
+        + noise(problem, at.z)
+    )
     best = _duality_gap(problem, x, at, phi, y, products)
     if best is None or _is_hidden(problem, best, primal):
         # No dual point, or one whose own infeasibility hides the gap: that of a Newton step.
@@ -136,7 +141,7 @@ def _estimate_point(
         other = None if newton is None else _duality_gap(problem, x, at, phi, newton, products)
         if other is not None and (best is None or other.gap < best.gap):
             best = other
-    if primal == 0.0 or problem.is_below_null(primal, SMALL):
+    if primal == 0.0 or problem.is_below_null(primal, NEAR_ZERO):
         # y = 0 is feasible whatever the data, and D(0) = 0 because no loss is ever negative.
         zero = _gap_at_zero(problem, x, at, phi)
         if best is None or zero.gap < best.gap:
@@ -153,7 +158,7 @@ def _is_hidden(problem: Problem, best: Bound, primal: float) -> bool:
 
 def _gap_at_zero(problem: Problem, x: Array, at: Predicted, phi: float) -> Bound:
     """P(x) itself, an upper bound on it that is."""
-    loss = moved(problem, phi, at.z, at.error)
+    loss = largest_within(problem, phi, at.z, at.error)
     if at.each is not None:  # phi is convex: an end of the interval has the largest value
         each = at.each + 4.0 * UNIT * problem.loss.rounded(at.z, problem.b)
         ends = (problem.loss.value(end, problem.b) for end in _ends(problem, at.z, each))
@@ -259,7 +264,7 @@ def bounded_terms(
     s, z = -point.u, at.z
     mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
     error = at.error + point.shift
-    loss = moved(problem, mismatch + point.extra, z, error, point.y, point.reach)
+    loss = largest_within(problem, mismatch + point.extra, z, error, point.y, point.reach)
     if not problem.loss.has_exact_gap:
         length = float(point.length) if z.ndim == 1 else float(np.linalg.norm(point.length))
         loss += cancelled(problem, z, point.y, phi, length)
@@ -293,18 +298,18 @@ def _penalty_terms(problem: Problem, x: Array, s: Array, error: Array) -> tuple[
 
 
 def _underflow(problem: Problem) -> float:
-    """What exponentials that have become 0 were, at most."""
+    """The most that exponentials were which underflow has made 0."""
     loss = problem.loss
     return TINY if loss.is_self_concordant or loss.is_vector or loss.gamma is None else 0.0
 
 
 def evaluated(problem: Problem, at: Predicted, phi: float) -> Predicted:
-    """The same with what the formulas of the loss make of z as an error of z."""
+    """Predictions whose error counts what the loss rounds, as if that were an error of z."""
     return at._replace(error=at.error + _evaluation_error(problem, at.z, phi))
 
 
 def _evaluation_error(problem: Problem, z: Array, phi: float) -> float:
-    """What phi and h make of a float z, as an error of z; ``phi`` is the mean loss."""
+    """The roundings of phi and h at a float z, as an error of z; ``phi`` is the mean loss."""
     if problem.loss.is_quadratic:
         return 4.0 * UNIT * math.sqrt(2.0 * phi)  # that of z - b
     size = problem.loss.rounded(z, problem.b)

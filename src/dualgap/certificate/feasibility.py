@@ -175,7 +175,7 @@ def _has_room(problem: Problem, y: Array, move: Array) -> bool:
 
 
 def has_room_by_row(problem: Problem, y: Array, move: Array) -> Mask:
-    """The same, row by row."""
+    """For each row, whether y' is in the domain wherever it is within ``move`` of y."""
     if y.ndim == 2:
         p, at = np.array(y), own(problem.b)
         # 1 less the real sum of the others, of which y has the float nearest to it.

@@ -82,9 +82,9 @@ class Bounds(NamedTuple):
     moved: Moved | None = None
     """How the real dual point differs from the float one, before it is scaled."""
     scaled: float = 0.0
-    """By this factor."""
+    """The factor by which it is scaled then."""
     blur: float = 0.0
-    """Strengths are known to this share of themselves."""
+    """The share of themselves to which the strengths are known."""
 
     @property
     def gap(self) -> float:
@@ -94,7 +94,7 @@ class Bounds(NamedTuple):
 
     @property
     def is_trivial(self) -> bool:
-        """Whether y = 0 does as well."""
+        """Whether the bound is that of y = 0, which no dual point has improved."""
         return not add_up(self.loss, self.penalty) < self.at_zero
 
 
@@ -164,7 +164,7 @@ def bounds(
 
 
 def loss_sums(problem: Problem, at: Enclosed, rows: DualRows, moved: Moved | None) -> LossSums:
-    """Some rows after the others, so that what is made of them is never as long as the data."""
+    """The sums over rows, of so few at a time that nothing made of them is as long as the data."""
     loss, b, w = problem.loss, problem.b, problem.sample_weight
     if loss.is_quadratic:
         return quadratic_sums(problem, at, rows, moved)
@@ -213,7 +213,7 @@ def _gaps(loss: Loss, low: Array, high: Array, y: Array, b: Array, move: Array |
 
 
 def _error(at: Enclosed, moved: Moved) -> Array:
-    """Of S at the real dual point."""
+    """At least the error of S at the real dual point, entry by entry."""
     error = at.S_error
     if moved.tau:
         error = up(error + up(at.size * moved.tau))

@@ -28,9 +28,9 @@ class LossSums(NamedTuple):
     at_zero: float
     """At least sum_i w_i h_i(z_i, 0)."""
     above: float
-    """At least sum_i w_i phi_i(z_i),"""
+    """At least sum_i w_i phi_i(z_i)."""
     below: float
-    """and at most that."""
+    """At most sum_i w_i phi_i(z_i)."""
 
 
 def quadratic_sums(problem: Problem, at: Enclosed, rows: DualRows, moved: Moved | None) -> LossSums:
@@ -99,7 +99,7 @@ def _length_up(v: Array, w: Array | None) -> float:
 
 
 def _length_down(v: Array, w: Array | None) -> float:
-    """At most that."""
+    """At most (sum_i w_i v_i^2)^(1/2), likewise."""
     total, roundings = _squares(v, w)
     total = down(down(total) * (1.0 - gam(roundings + 8.0)) - 2.0 * v.size * _least(w))
     return max(float(down(down(math.sqrt(max(total, 0.0))) * (1.0 - gam(8.0)))), 0.0)

@@ -66,9 +66,9 @@ class RidgeProofs(NamedTuple):
     """What is proved of each target; arrays of shape (K,), but for y."""
 
     primal: Array
-    """P(x) in floats,"""
+    """P(x) in floats."""
     primal_low: Array
-    """and at most P(x)."""
+    """At most P(x)."""
     gap: Array
     """At least P(x) - P*."""
     bare: Array
@@ -181,7 +181,7 @@ def _off_balance(problem: Problem, y: Array, off: Array) -> Array:
 
 
 class _Sizes(NamedTuple):
-    """Lengths from above, where nothing else is said; arrays of shape (K,), but for e, f and A."""
+    """At least the lengths of vectors, unless said otherwise; arrays (K,), but for e, f and A."""
 
     e: float
     f: float
@@ -191,11 +191,11 @@ class _Sizes(NamedTuple):
     x: Array
     b: Array
     r_off: Array
-    """What r is off."""
+    """At least the length of the error of r in floats."""
     squares: Array
-    """|r|^2 in floats,"""
+    """|r|^2 in floats."""
     point: Array
-    """and |x|^2."""
+    """|x|^2 in floats."""
 
     def primal_low(self, l2: Array) -> Array:
         """At most P(x): |r|^2 is at least that of the floats less 2 |r| r_off."""
@@ -210,7 +210,7 @@ def _length(squares: Any, error: float) -> Any:
 
 
 def _sizes(problem: Problem, b: Array, x: Array, c: Array) -> tuple[_Sizes, Array]:
-    """And the residuals r in floats."""
+    """The lengths for these targets and points, and the residuals r in floats."""
     base, (n, d) = problem.base, problem.base.shape
     r = base.matvec(x)
     if problem.fit_intercept:

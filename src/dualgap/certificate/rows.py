@@ -34,9 +34,9 @@ class DualRows(NamedTuple):
     y: Array
     """Floats in the domains; 0 where w_i = 0."""
     high: Array
-    """w_i y_i in floats,"""
+    """w_i y_i in floats."""
     low: Array | None
-    """and what they lack of the real numbers; None: nothing."""
+    """What ``high`` lacks of the real numbers w_i y_i; None: nothing."""
     open_: float = 0.0
     """high + low is off by at most this share of its size."""
     rest: Array | None = None
@@ -101,14 +101,15 @@ class Enclosed(NamedTuple):
     """Predictions z = A x + c + offset as intervals, and the sums S = A'(w y)."""
 
     z: Array
-    """A x in floats,"""
+    """A x in floats."""
     error: Array
-    """which is off by at most this, entry by entry."""
+    """At least the error of z, entry by entry."""
     added: tuple[float | Array | None, Array | None]
     """c and the offset, where there are any."""
     S: Array
-    """Of the coefficients, one column a class."""
+    """The sums of the coefficients' columns in floats, one column a class."""
     S_error: Array
+    """At least the error of S, entry by entry."""
     size: Array
     """At least sum_i |a_ij w_i y_i|."""
 

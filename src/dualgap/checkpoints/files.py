@@ -54,8 +54,8 @@ def check_place(target: Path, resume: bool) -> None:
         _check_versions(members.text(MANIFEST, FORMAT), target)
     if not resume:
         raise ValueError(
-            f"checkpoint={target} holds a run already: resume=True goes on from it. To begin anew, "
-            "delete it or name another file."
+            f"checkpoint={target} holds a run already: resume=True goes on from it (--resume on "
+            "the command line). To begin anew, delete it or name another file."
         )
 
 

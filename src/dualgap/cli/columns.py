@@ -66,13 +66,29 @@ def _of_folder(model: Model, file: str, how: Reading) -> Aligned:
     """Data on disk, whose columns must be the model's in its order."""
     data = load(file, format=how.format, target=how.target, header=how.header)
     if not how.by_position and data.feature_names != model.feature_names:
-        raise ValueError(
-            f"the columns of {file} are not those that the model was fitted on, in their order; "
-            "convert the data again, or say --by-position."
-        )
+        raise ValueError(_other_columns(model, file, data.feature_names or []))
     if data.A.shape[1] != model.n_features:
         raise ValueError(_another_width(data.source, data.A.shape[1], model))
     return Aligned(data.A, data.b, data.source, [])
+
+
+def _other_columns(model: Model, file: str, names: list[str]) -> str:
+    """The sentence on a folder whose columns are not the model's."""
+    known = model.feature_names or []
+    differences = [
+        f"it {what} {_listed(some)}"
+        for what, some in (
+            ("lacks", [name for name in known if name not in names]),
+            ("also has", [name for name in names if name not in known]),
+        )
+        if some
+    ]
+    return (
+        f"the columns of {file} are not those that the model was fitted on, in their order: "
+        f"{'; '.join(differences) or 'the order differs'}. A category has a column for each value "
+        "that occurs in the file: convert one in which the same values occur, or, if only names or "
+        "their order are wrong, say --by-position."
+    )
 
 
 def _of_table(model: Model, file: str, kind: str, how: Reading) -> Aligned:

@@ -20,6 +20,14 @@ PIECE = 1 << 17
 GROWTH = 1.25
 """Arrays grow by this factor, in place: the peak stays within it of what is kept."""
 
+OF_TEXT = (
+    "Correct it, or leave the column out; of a column of text `dualgap convert` makes columns of "
+    "numbers with --category."
+)
+"""What can be done about a cell that is text."""
+EMPTY = "an empty cell. Fill it in, or leave the row out."
+"""What is said of an empty cell."""
+
 
 class Line(NamedTuple):
     """A line that is neither blank nor a comment, and its number."""
@@ -227,8 +235,8 @@ def _row(name: str, line: Line, delimiter: str, width: int) -> list[float]:
 def _number(name: str, line: int, column: int, cell: str) -> float:
     value = number_in(cell)
     if value is None:
-        what = f"{shown(cell.encode())} is not a number" if cell else "an empty cell"
-        raise at_line(name, line, f"column {column}: {what}.")
+        what = f"{shown(cell.encode())} is not a number. {OF_TEXT}" if cell else EMPTY
+        raise at_line(name, line, f"column {column}: {what}")
     if not math.isfinite(value):
         raise at_line(name, line, f"column {column}: {cell} is not finite. Drop or impute it.")
     return value

@@ -28,15 +28,18 @@ def enter_what_is_read(cls: type) -> None:
 
 
 def _all(design: Any, *_: Any) -> float:
+    """The rows that a verb on the whole matrix reads."""
     return float(design.shape[0])
 
 
 def _of_columns(design: Any, at: Any, *_: Any) -> float:
+    """Some columns of all rows, as so many rows."""
     n, d = design.shape
     return float(n * min(1.0, np.size(at) / d))
 
 
 def _of_rows(design: Any, rows: Any, *_: Any) -> float:
+    """The rows that are marked."""
     return float(np.count_nonzero(rows))
 
 

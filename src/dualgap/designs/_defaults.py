@@ -17,7 +17,7 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns
 from dualgap.designs.executors import RowArrays, RowTask
 from dualgap.designs.ledger import NORMS, products
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 if TYPE_CHECKING:
     from dualgap.designs.contract import Design
@@ -58,7 +58,7 @@ def known_sums(design: Design, weights: Array) -> Found | None:
 
 
 def matvec(design: Design, x: Array) -> Array:
-    """As a task."""
+    """A x, by a task on chunks."""
     if not design.offers("blocks"):
         raise missing(design, "matvec")
     design.ledger.passes += products(x)
@@ -66,7 +66,7 @@ def matvec(design: Design, x: Array) -> Array:
 
 
 def rmatvec(design: Design, r: Array) -> Array:
-    """As a task."""
+    """A' r, by a task on chunks."""
     if not design.offers("blocks"):
         raise missing(design, "rmatvec")
     design.ledger.passes += products(r)
@@ -114,7 +114,7 @@ def _enter(design: Design, passes: float) -> None:
 
 
 def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Array, Array]:
-    """As a task, or from columns or blocks."""
+    """|A| x and |A|' r, by a task on chunks, or from columns or blocks."""
     _enter(design, NORMS)
     if by_tasks(design):
         (z,), (u,) = read(design, tasks.absolute_products, (r,), x)
@@ -134,7 +134,7 @@ def absolute_product(design: Design, x: Array, r: Array, rows: int) -> tuple[Arr
 
 
 def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
-    """As a task, or from columns or blocks."""
+    """sum_j weights_j a_ij^2 of every row, by a task on chunks, or from columns or blocks."""
     survey = design.survey if weights is None else None
     if survey is None or survey.found is None:
         _enter(design, NORMS)
@@ -155,7 +155,7 @@ def row_norms_sq(design: Design, weights: Array | None, rows: int) -> Array:
 
 
 def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
-    """As a task, or from columns or blocks."""
+    """sum_i weights_i a_ij^2 of every column, by a task on chunks, or from columns or blocks."""
     is_first = design.survey is None or design.survey.found is None
     known = known_sums(design, weights)
     if known is None or known.columns is None or is_first:
@@ -175,7 +175,7 @@ def column_norms_sq(design: Design, weights: Array, rows: int) -> Array:
 
 
 def column_sizes(design: Design, at: Places, rows: int) -> Array:
-    """From blocks."""
+    """max_i |a_ij| of some columns, from blocks."""
     _enter(design, NORMS)
     sizes = np.zeros(at.size)
     for _, block in design.blocks(rows):
@@ -210,7 +210,7 @@ def chunks(design: Design, part: int, made: Callable[[Array], Design]) -> Iterat
 def columns(
     design: Design, at: Places, constant: float, known: Columns | None, rows: int
 ) -> Columns:
-    """As a task, or from blocks; what is known is copied, and read no more."""
+    """Some columns, by a task on chunks, or from blocks; what is known is copied, not read."""
     n, d = design.shape
     T, wanted = np.empty((at.size, n)), np.flatnonzero(at < d)
     T[at == d] = constant
@@ -227,7 +227,7 @@ def columns(
 
 
 def gram(design: Design, weights: Array) -> Array:
-    """As a task, or over blocks, in order."""
+    """A' diag(weights) A, by a task on chunks, or summed over blocks in order."""
     _enter(design, design.shape[1])
     if by_tasks(design):
         known = known_sums(design, weights)
@@ -240,7 +240,7 @@ def gram(design: Design, weights: Array) -> Array:
     total = np.zeros((d, d))
     root = np.sqrt(weights)
     for rows, block in design.blocks(max(256, d)):
-        check()
+        check_time()
         scaled = root[rows, None] * block
         total += scaled.T @ scaled  # numpy sees that it is symmetric, and does half the work
     return total
@@ -255,7 +255,7 @@ def outer(design: Design, weights: Array) -> Array:
     for at, block in design.blocks(rows):
         left = root * block
         for also, other in design.blocks(rows):
-            check()
+            check_time()
             if also == at:
                 out[at, at] = left @ left.T  # numpy sees that it is symmetric
             elif also.start < at.start:

@@ -19,14 +19,16 @@ import scipy.sparse as sp
 
 from dualgap._types import Array, Places
 from dualgap.designs.ledger import Ledger
-from dualgap.limits import check, current
+from dualgap.limits import check_time, current
 
 Bounds = tuple[Array, Array]
 """Between which x stays."""
 
 DENSE_ENOUGH = 0.4
+"""Sparse columns are made dense if more than this share of their entries is stored."""
 FEW_ROWS = 2
-"""Columns whose entries, times this, are no more than the rows leave most rows empty."""
+"""Where columns have so many times fewer entries than there are rows, only rows that matter are
+taken: most are empty."""
 PIECE = 1e6
 """Multiplications between two looks at the limits of the call, if a sweep has fewer."""
 BLOCK = 1 << 16
@@ -43,9 +45,9 @@ class Columns(ABC):
     gram_sweeps: float
     """What a Gram matrix costs, in sweeps of coordinate descent over the columns."""
     ledger: Ledger | None = None
-    """That of the data,"""
+    """The ledger of the data."""
     share: float = 0.0
-    """and how many of its rows a reading of the columns amounts to."""
+    """How many rows of the data a reading of the columns amounts to."""
 
     def of(self, ledger: Ledger, rows: int, entries: float) -> Self:
         """The same, entering what is read of so many rows with so many entries."""
@@ -199,7 +201,7 @@ class DenseColumns(Columns):
         root, H = np.sqrt(w), np.zeros((side, side))
         step = max(512, BLOCK // max(1, side))
         for start in range(0, n, step):
-            check()
+            check_time()
             block = self.T[:, start : start + step] * root[start : start + step]
             H += block @ block.T
         return H
@@ -351,7 +353,7 @@ def row_pieces(indptr: Any, w: Array) -> Iterator[tuple[Any, Array]]:
     edges = np.searchsorted(work, np.arange(piece, work[-1], piece))
     start = 0
     for stop in (*np.unique(edges).tolist(), w.size):
-        check()
+        check_time()
         if stop > start:
             yield indptr[start : stop + 1], w[start:stop]
         start = stop

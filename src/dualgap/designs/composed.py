@@ -24,7 +24,7 @@ class Composed(Design, counts=True):
 
     @abstractmethod
     def over(self, base: Design, rows: slice) -> Design:
-        """The same in terms of these rows of the base."""
+        """A design that is made of these rows of the base as this one is of the base."""
 
     @property
     def offers_rows(self) -> bool:

@@ -72,7 +72,7 @@ class Design(ABC):
     survey: Survey | None = None
     """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
     dtype: np.dtype[np.float64] = np.dtype(np.float64)
-    """Of all that comes out, whatever the data are."""
+    """The type of all that comes out, whatever that of the data is."""
     parts_are_apart: bool = False
     """Whether partitions can be read each by itself, also by several threads at once."""
     _executor: Executor | None = None

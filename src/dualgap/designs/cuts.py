@@ -57,7 +57,7 @@ class Cuts(NamedTuple):
         return self.edges[part], self.edges[part + 1]
 
     def chunks(self, part: int) -> Iterator[slice]:
-        """Those of a partition, in order."""
+        """The chunks of a partition, in order, as slices of rows."""
         start, stop = self.bounds(part)
         for first in range(start, stop, self.rows):
             yield slice(first, min(first + self.rows, stop))
@@ -114,7 +114,7 @@ class Tree(Generic[Sums]):
         self._trees.append((size, sums))
 
     def total(self) -> Sums:
-        """Of all; trees that have no neighbour wait until now."""
+        """The sum of all; trees that have found no neighbour are added now."""
         sums = self._trees.pop()[1]
         while self._trees:
             sums = plus(self._trees.pop()[1], sums)

@@ -21,7 +21,8 @@ from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.tasks import Between, there_and_back
 
 ROOM = 16
-"""Memory set aside for columns over what the first of them take; it costs nothing untouched."""
+"""Memory is set aside for so many times the columns that are gathered first, so that others follow
+without a copy; what is not touched costs nothing."""
 LEAST_ROWS = 16
 """Data are cut only into chunks of at least so many rows; smaller ones do not pay."""
 
@@ -89,7 +90,7 @@ class DenseDesign(Design, counts=True):
     def _swept(
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
-        """The same sums in the same order, with less ado for each chunk."""
+        """As `Design._swept`, to the last bit, with fewer calls for each chunk."""
         if self._executor is not None or self.cuts.partitions > 1:
             return super()._swept(rows, x, between, *args)
         n = self.shape[0]
@@ -143,7 +144,7 @@ class DenseDesign(Design, counts=True):
         return out
 
     def column_squares(self) -> Array:
-        """As they are known, if they are."""
+        """sum_i a_ij^2 of every column, which is known already where the data were checked."""
         return super().column_squares() if self._column_squares is None else self._column_squares
 
     def rows(self) -> Rows:

@@ -17,7 +17,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.cuts import Cuts, Sums, added_by_tree, added_in_order
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 RowArrays = tuple[Array, ...]
 """Arrays with an entry, or a row, for each row of the data."""
@@ -39,7 +39,7 @@ class Source(Protocol):
 
 
 class Executor(Protocol):
-    """Serial, in threads, on other machines."""
+    """What carries out tasks: in order, in threads, or on other machines."""
 
     def reduce(self, source: Source, task: Task[Sums], args: tuple[Any, ...]) -> Sums:
         """The sums over all chunks."""
@@ -78,7 +78,7 @@ def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) 
 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):
-            check()
+            check_time()
             yield task(chunk, *args)
 
     return added_in_order(pieces())
@@ -130,11 +130,11 @@ def filling(
     args: tuple[Any, ...],
     out: Filled,
 ) -> Sums:
-    """The same, with the rows where they are wanted."""
+    """The sums of one partition; its rows are put where they are wanted."""
 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):
-            check()
+            check_time()
             at = chunk.rows
             made, sums = task(chunk, tuple([own(values[at]) for values in rows]), *args)
             out.put(at, made)

@@ -64,7 +64,7 @@ class InterceptDesign(Composed, counts=True):
 
     @property
     def column_terms(self) -> int:
-        """That of the base; the constant's sum is no longer."""
+        """The base's terms; the sum of the constant column has no more."""
         return max(self.base.column_terms, self.shape[0])
 
     @property
@@ -90,7 +90,7 @@ class InterceptDesign(Composed, counts=True):
         return np.append(self.base.rmatvec(r), self.scale * r.sum())
 
     def over(self, base: Design, rows: slice | None = None) -> InterceptDesign:
-        """The same constant beside other rows."""
+        """The same constant appended to these rows of the base."""
         return InterceptDesign(base, np.empty(0), self.scale)
 
     def _there_and_back(

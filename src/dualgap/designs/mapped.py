@@ -44,7 +44,7 @@ class Mapped:
         return {**self.__dict__, "_whole": None, "_map": None}
 
     def __len__(self) -> int:
-        """Of its first axis."""
+        """The length of its first axis."""
         return self.shape[0]
 
     @property
@@ -54,7 +54,7 @@ class Mapped:
 
     @property
     def nbytes(self) -> int:
-        """Of the numbers."""
+        """The bytes of all numbers."""
         return self.size * self.dtype.itemsize
 
     def whole(self) -> Stored:
@@ -95,7 +95,7 @@ class Watched:
         return np.ascontiguousarray, (self.array,)
 
     def __len__(self) -> int:
-        """Of its first axis."""
+        """The length of its first axis."""
         return len(self.array)
 
     def __getitem__(self, at: slice) -> Stored:

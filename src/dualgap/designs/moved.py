@@ -80,7 +80,7 @@ def _candidates(base: DenseDesign | SparseDesign, rows: Places) -> Places:
 
 
 def _full_columns(base: SparseDesign, rows: Places) -> Places:
-    """The same of sparse data; others have too many zeros."""
+    """The candidates of sparse data: columns that are nearly full; others have too many zeros."""
     A, n = base.A, base.shape[0]
     if A.nnz < FULL * n:
         return NOWHERE

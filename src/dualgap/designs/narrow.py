@@ -14,7 +14,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.designs.contract import block_rows
 from dualgap.designs.ledger import PRODUCT, Ledger
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
@@ -69,7 +69,7 @@ class NarrowCopy:
         total = np.zeros((d, d))
         step = max(256, d)
         for start in range(0, n, step):
-            check()
+            check_time()
             scaled = root[start : start + step, None] * self.A[start : start + step]
             total += scaled.T @ scaled
         return heavy * total

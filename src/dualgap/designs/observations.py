@@ -49,7 +49,7 @@ class Observations:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the design."""
+        """The shape of the design."""
         return self.design.shape
 
 

@@ -23,7 +23,7 @@ from dualgap.designs.sparse import SparseDesign, rows_between
 BYTES = 12
 """So many bytes does an entry take with its place."""
 LARGE = 1 << 26
-"""Smaller data are not parted."""
+"""Data that take fewer bytes are not parted."""
 
 
 def pays_to_part(columns: int, entries: int) -> bool:
@@ -77,7 +77,7 @@ class PartedDesign(SparseDesign, counts=True):
         return default.rmatvec(self, r)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
-        """In one reading."""
+        """A x + shift and A' diag(weights) of it, in one reading of each partition."""
         self.ledger.passes += 2.0 * PRODUCT
         (z,), (u,) = self.executor.map_rows(self, tasks.sweep, (weights,), (x, shift))
         return z, u

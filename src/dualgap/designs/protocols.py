@@ -56,7 +56,7 @@ class Reduce(Protocol):
         """The sums of task(chunk, *args) over all chunks."""
 
     def map_rows(self, task: RowTask[Sums], rows: RowArrays, *args: Any) -> tuple[RowArrays, Sums]:
-        """The same where there are arrays with an entry for each row."""
+        """The sums, and rows that the task makes, where arrays have an entry for each row."""
 
 
 @runtime_checkable

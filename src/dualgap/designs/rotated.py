@@ -110,7 +110,7 @@ class RotatedDesign(Composed, counts=True):
         return self.rotation.apply_transposed(u)
 
     def over(self, base: Design, rows: slice | Mask) -> RotatedDesign:
-        """The same rotation of other rows."""
+        """The rotated design of these rows of the base."""
         return RotatedDesign(base, self.rotation, self.means, self.lengths[rows], self.budget)
 
     @property

@@ -54,7 +54,7 @@ class ScaledDesign(Composed, counts=True):
         return per_row(self.factors, out) * out
 
     def over(self, base: Design, rows: slice | None = None) -> ScaledDesign:
-        """The same factors on other rows."""
+        """The scaled design of these rows of the base."""
         return ScaledDesign(base, self.factors)
 
     def _there_and_back(

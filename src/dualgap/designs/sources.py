@@ -24,7 +24,7 @@ class RowSource(Protocol):
 
     shape: tuple[int, int]
     nbytes: int
-    """Of what is read in one reading."""
+    """How many bytes one reading of all rows reads."""
 
     def rows(self, start: int, stop: int) -> Any:
         """Some rows as float64: an array in C order, or a CSR matrix."""

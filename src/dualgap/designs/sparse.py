@@ -22,6 +22,7 @@ from dualgap.designs.protocols import Rows, Stored
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
 PIECE_NONZEROS = 1 << 17
+"""Entries of a piece of data that are not float64: one piece is widened at a time."""
 WORTH_A_KERNEL = 1 << 16
 """Nonzeros from which loading a compiled kernel pays."""
 SWEEPS_TO_SORT = 5
@@ -103,7 +104,7 @@ class SparseDesign(Design, counts=True):
         return out
 
     def _sorted_pieces(self) -> tuple[Places, Pieces, Pieces] | None:
-        """Of what `_by_frequency` makes of the data, after many products."""
+        """Pieces of the data sorted by frequency, once there were many products; None before."""
         self._products += 1
         if self._products <= PRODUCTS_TO_SORT or self.nonzeros < WORTH_A_KERNEL:
             return None
@@ -197,7 +198,7 @@ class SparseDesign(Design, counts=True):
 
     @cached_property
     def _sums_of_squares(self) -> tuple[Array, Array]:
-        """Of every row and of every column, in one reading."""
+        """The sums of squares of every row and of every column, in one reading."""
         self.ledger.rows += self.shape[0]
         self.ledger.passes += NORMS
         if self.nonzeros < WORTH_A_KERNEL or not can_compile():

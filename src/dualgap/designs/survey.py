@@ -32,7 +32,7 @@ class Found(NamedTuple):
     """A' diag(w) A, if it was wanted."""
 
     def times(self, factor: float) -> Found:
-        """The same with weights of so many times w, in arrays of their own."""
+        """The sums for weights of so many times w, in arrays of their own."""
         columns = None if self.columns is None else factor * self.columns
         return Found(
             factor * self.means, columns, None if self.gram is None else factor * self.gram

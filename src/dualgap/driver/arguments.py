@@ -17,14 +17,14 @@ from dualgap.streamed.reading import value_at
 
 
 def name(argument: str, value: Any) -> str:
-    """A string."""
+    """The value, if it is a string; refused otherwise."""
     if not isinstance(value, str):
         raise TypeError(f"{argument} must be a name, got {value!r}.")
     return value
 
 
 def limit(argument: str, value: Any) -> float:
-    """A number >= 0; infinity is allowed."""
+    """The value as a number >= 0, which may be infinite; refused otherwise."""
     if isinstance(value, float) and math.isinf(value) and value > 0:
         return value
     return check.real(argument, value, low=0.0)

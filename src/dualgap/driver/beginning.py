@@ -52,7 +52,7 @@ class Beginning:
     state, earlier : State, optional
         As they were given.
     keeper : Keeper, optional
-        Who keeps the run in a file, and may have one to go on with.
+        What keeps the run in a file, and may have read one to go on with.
     """
 
     problem: Problem
@@ -74,7 +74,7 @@ class Beginning:
         self.notes: list[str] = list(self.problem.base.notes)
         self.left: Earlier | None = None
         """Where another process has left the run."""
-        self.resumes = self.keeper is not None and self.keeper.reading is not None
+        self.resumes = self.keeper is not None and self.keeper.file is not None
         """Whether there is such a process."""
         self.inner, self._before = self.problem, self.problem.base.ledger.passes
         if isinstance(self.state, State) and not self.state.begun:

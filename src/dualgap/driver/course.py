@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from dualgap.driver.loop import Run
 
 MOVING = ("first", "improved", "fallen", "before", "last", "better", "exhausted", "setup", "notes")
-"""Attributes of a run that change or are set when it begins, and are replaced, never written to."""
+"""Attributes of a run that change while it goes on, or are set when it begins.
+
+Each is replaced by a new value and never written into, so that a course may hold the value itself.
+"""
 OF_THE_START = ("free", "dear", "first_look")
 """Attributes that follow from the variables in which the run began, which may not be these."""
 
@@ -62,10 +65,11 @@ class Course:
     failures : int
         How often a gap in floats was within tol and the proved one was not.
     meter : Meter
-        What was spent of the limits on work beside the data.
+        What was spent of the limit on work beside the data, on small matrices.
     constants : tuple
         What was found out about the data that takes a few numbers, in the user's variables and in
-        those of the run. Which way they were found depends on who asked first.
+        those of the run. A resumed run takes them over, because a constant may have been found in
+        another way by whoever asked first, with other last digits.
     """
 
     state: State

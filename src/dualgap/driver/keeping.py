@@ -1,4 +1,4 @@
-"""Who keeps a run in a file while it goes on, and hands it on to the process that resumes it."""
+"""Keeping a run in a file while it goes on, for the process that resumes it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from dualgap.state import State
 if TYPE_CHECKING:
     from dualgap.driver.loop import Run
 
-SECONDS = {
+SECONDS_OF_UNITS = {
     **dict.fromkeys(("s", "second", "seconds"), 1.0),
     **dict.fromkeys(("min", "minute", "minutes"), 60.0),
     **dict.fromkeys(("h", "hour", "hours"), 3600.0),
 }
 """What units of time are called in ``checkpoint_every``, and how long they are."""
-PASSES = ("pass", "passes")
+UNITS_OF_PASSES = ("pass", "passes")
 """What passes over the data are called there."""
 EVERY = 60.0
 """Seconds between two checkpoints, if nothing is said."""
@@ -59,9 +59,9 @@ def as_every(value: float | str) -> Every:
     except ValueError:
         number = math.nan
     unit = "" if form is None else form[2] or "s"
-    if math.isfinite(number) and unit in SECONDS:
-        return Every(seconds=number * SECONDS[unit])
-    if math.isfinite(number) and unit in PASSES:
+    if math.isfinite(number) and unit in SECONDS_OF_UNITS:
+        return Every(seconds=number * SECONDS_OF_UNITS[unit])
+    if math.isfinite(number) and unit in UNITS_OF_PASSES:
         return Every(passes=number)
     raise ValueError(
         f"checkpoint_every={value!r} must be a number of seconds, or a number with a unit, such as "
@@ -77,13 +77,13 @@ class Spent(NamedTuple):
 
 
 class Earlier(NamedTuple):
-    """What they have left."""
+    """Where the processes before this one have left the run."""
 
     course: Course
     trace: Array
 
 
-class Reading:
+class RunFile:
     """The file that another process has left, which is of this run or refused.
 
     Parameters
@@ -141,14 +141,14 @@ class Keeper:
 
     Attributes
     ----------
-    reading : Reading or None
+    file : RunFile or None
         What there is to go on from.
     """
 
     def __init__(self, path: str | os.PathLike[str], every: float | str, resume: bool) -> None:
         self.target, self.every = Path(path), as_every(every)
-        self.reading = Reading(self.target) if resume and self.target.exists() else None
-        self._resumes = self.reading is not None
+        self.file = RunFile(self.target) if resume and self.target.exists() else None
+        self._resumes = self.file is not None
         self._homes: set[str] = set()
         self._identity: Callable[[], dict[str, Any]] = dict
         self._course: Course | None = None
@@ -156,7 +156,7 @@ class Keeper:
         self._next_time, self._next_passes = -math.inf, -math.inf
 
     def belongs_to(self, identity: Callable[[], dict[str, Any]], homes: set[str]) -> None:
-        """Say whose run this is.
+        """Tell the keeper which run this is, so that a file of another one is refused.
 
         Parameters
         ----------
@@ -169,11 +169,11 @@ class Keeper:
 
     def take_up(self, inner: Callable[[Change | None], Problem]) -> Earlier:
         """What another process has left; ``inner`` makes the problem in its variables."""
-        if self.reading is None:
+        if self.file is None:
             raise LookupError("there is nothing to take up.")
-        reading, self.reading = self.reading, None  # what it has is the run's from now on
-        reading.check(self._identity())
-        return reading.earlier(inner(reading.change(self._homes)).design)
+        file, self.file = self.file, None  # what it has is the run's from now on
+        file.check(self._identity())
+        return file.earlier(inner(file.change(self._homes)).design)
 
     # ---- keeping ----
 

@@ -68,7 +68,7 @@ class LightRun:
 
     @property
     def gave_up(self) -> bool:
-        """Whether nothing is tried any more."""
+        """Whether no further point is tried, after too many in a row that were not found."""
         return self.failures >= MOST_FAILURES
 
     def find(self, problem: Problem, x: Array, z: Array) -> Found | None:

@@ -1,4 +1,4 @@
-"""The only loop: it runs any algorithm, keeps the best points, judges when to stop.
+"""The loop of solve: it runs any algorithm, keeps the best points, judges when to stop.
 
 Nothing here changes an iterate: checks, callbacks, clocks and limits only decide whether there is a
 next one. The iterates of 100 passes are bitwise those of two runs of 50 joined by ``state``.
@@ -41,10 +41,11 @@ STUCK = 20
 TIE = 4.0 * float(np.finfo(float).eps)
 """Values of P that differ by no more than this share are alike."""
 
-BESIDE = (
+SWEPT_TOO_LONG = (
     "sweeps over small matrices have taken ten times as long as max_passes passes; columns that "
     "nearly depend on each other may be the reason."
 )
+"""The note of a run that ended because work on small matrices had cost what it may."""
 
 
 class Run:
@@ -61,14 +62,14 @@ class Run:
     began : float
         When the call of solve began.
     limits : Limits
-        What steps look at.
+        The limits on time and passes, which long loops inside of a step look at, too.
     callback : callable, optional
     keeper : Keeper, optional
-        Who keeps the run in a file.
+        What keeps the run in a file.
     earlier : Earlier, optional
         Where another process has left it.
     readings : float
-        Of the ledger when the run began, less those of other processes.
+        The readings in the ledger when the run began, less those of other processes.
     """
 
     def __init__(
@@ -99,9 +100,12 @@ class Run:
         problem = inner
         self.asks_after_steps = conditioner is not None and conditioner.looks_at_steps
         self.free = repair_is_free(problem)
+        """Whether iterations give dual points, and so a gap, without another product."""
         self.dear = needs_factorisation(problem)
+        """Whether a dual point takes a factorisation."""
         side = math.prod(problem.shape)
         self.first_look = max(16.0, side) if self.dear else 16.0
+        """The iteration of the first paid look at the gap for the sake of the trace."""
         self.attempts = Attempts(next_look=self.first_look)
         self.rows: list[tuple[float, ...]] = []
         self.improved: tuple[float, int] = (math.inf, 0)
@@ -112,7 +116,9 @@ class Run:
         self.before: Array | None = None
         """x of the last step, where it is asked for."""
         self.found: tuple[Array, Array, Estimate] | None = None
+        """What a paid check has found that `_adopt` has not looked at yet: x, y and the gap."""
         self.last: tuple[Array, Array, Estimate] | None = None
+        """What the last paid check has found."""
         self.better: tuple[Array, Array, Estimate] | None = None
         """A point of the user's problem that no iteration made, its y and its gap in floats."""
         self.prover = self._prover()
@@ -157,7 +163,7 @@ class Run:
             self.callback = None
             self._record(s)
         if status is Status.PASS_LIMIT and self.limits.beside_is_spent:
-            notes = [*notes, BESIDE]
+            notes = [*notes, SWEPT_TOO_LONG]
         return self._result(s, status, notes)
 
     def _begun(self, s: State, setup: Setup, notes: list[str]) -> State:
@@ -242,7 +248,7 @@ class Run:
         return y.copy()
 
     def _shown(self, s: State) -> Shown:
-        """Of the algorithm; nothing before it has begun."""
+        """What the algorithm shows of its steps; nothing before it has begun."""
         return self.algorithm.shown(s) if s.begun else NOTHING_SHOWN
 
     def _to_user(self, s: State, x: Array) -> Array:
@@ -280,7 +286,7 @@ class Run:
         """Whether to stop, and why."""
         if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
             return Status.DIVERGED
-        if self.one_class or (s.t % 10 == 0 and self._separates(s)):
+        if self.one_class or (s.t % self.algorithm.patience == 0 and self._separates(s)):
             return Status.NO_MINIMISER
         best = s.incumbent
         if best.lowest + TIE * abs(best.lowest) < self.fallen[0]:
@@ -307,11 +313,11 @@ class Run:
         return self._judge_rounding(s, gap) or self._judge_stuck(s)
 
     def _converged(self, s: State, point: tuple[Array, Array]) -> Status | None:
-        """The float gap is within tol: prove it. If that fails the run goes on, once."""
+        """How a run ends whose float gap is within tol; None: it is not proved, and goes on."""
         return self._arrived(s) if self.prover.proves(*point) else self.prover.failed()
 
     def _arrived(self, s: State) -> Status:
-        """A tiny P may also mean that there is nothing to converge to."""
+        """How a run ends whose gap is within tol; a tiny P may mean that there is no minimiser."""
         return Status.NO_MINIMISER if self._separates(s) else self.prover.arrived()
 
     def _last_point(self, s: State) -> tuple[Array, Array]:
@@ -320,7 +326,7 @@ class Run:
         return self._to_user(s, self.last[0]), self.last[1]
 
     def _judge_settled(self, s: State) -> Status | None:
-        """Nothing but what float64 can give will do: go on until x, too, stands still."""
+        """For tol=0, which asks for all that float64 can give: whether x, too, stands still."""
         moved = s.x - self.before if self.before is not None else s.x
         self.before = s.x
         if dot(moved, moved) > SETTLED**2 * dot(s.x, s.x) or s.t < self.attempts.next_t:
@@ -348,7 +354,7 @@ class Run:
         return self.algorithm.is_second_order and since >= STUCK * self.algorithm.patience
 
     def _judge_stuck(self, s: State) -> Status | None:
-        """A gap that no longer shrinks may be rounding, though it is not tiny: ask."""
+        """Pay for a look where the gap no longer shrinks: rounding may be why, tiny or not."""
         still = self._stands_still(s)
         times = 1 if self.algorithm.is_second_order else 5
         if not (still or self._is_stuck(s, times * self.attempts.wait)):

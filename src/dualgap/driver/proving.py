@@ -1,4 +1,7 @@
-"""What a run proves: where its gap in floats is within tol, and of the point that it returns."""
+"""What a run proves: first that a gap which is within tol in floats is so in real arithmetic.
+
+In the end it proves the gap of the point that is returned.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ class Prover:
         return Status.CONVERGED if self.last[2].certified else Status.ESTIMATED
 
     def failed(self) -> Status | None:
-        """The gap in floats is within tol, and the proved one is not: the run goes on, once."""
+        """How a run ends whose float gap is within tol, and not proved; None: it goes on, once."""
         assert self.last is not None
         self.failures += 1
         if self.failures == 1:

@@ -99,8 +99,8 @@ def _carried_out(
 ) -> Result:
     """The result of a run that was called for at this time, with so many readings in the ledger."""
     keeper, problem = beginning.keeper, beginning.problem
-    reading = None if keeper is None else keeper.reading
-    spent = Spent() if reading is None else reading.spent
+    file = None if keeper is None else keeper.file
+    spent = Spent() if file is None else file.spent
     began, readings = called - spent.seconds, readings - spent.readings
     with within(Limits(seconds - spent.seconds)) as limits:
         made = partial(_run, beginning, began=began, limits=limits, readings=readings, **limited)

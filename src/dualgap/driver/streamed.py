@@ -18,8 +18,8 @@ from dualgap.streamed.states import Recalled, mark, slopes_at
 from dualgap.streamed.sums import Slopes
 
 MOST_FAILURES = 4
-"""So often a gap in floats that is within tol may turn out not to be proved; then rounding is all
-that is left."""
+"""A run ends once so many gaps that were within tol in floats were not proved to be: the rest is
+rounding."""
 
 
 class StreamedProver(Prover):
@@ -36,7 +36,7 @@ class StreamedProver(Prover):
         return certificate_by_readings(self.problem, x, slopes)
 
     def failed(self) -> Status | None:
-        """The gap in floats is within tol, and the proved one is not."""
+        """How a run ends whose gap in floats is within tol, and not proved; None: it goes on."""
         assert self.last is not None
         self.failures += 1
         if self.failures < MOST_FAILURES:
@@ -78,7 +78,7 @@ class StreamedRun(Run):
         return any(m is not None and bool((m >= 0.0).all() and (m > 0.0).any()) for m in both)
 
     def _separates(self, s: State) -> bool:
-        """For a reading, where no row is on the wrong side and nothing is penalised."""
+        """Whether x proves that there is no minimiser; asked only where no row is wrong."""
         return getattr(s.own, "wrong", 1) == 0 and separates(self.problem, s.x)
 
     def _has_direction(self) -> bool:
@@ -115,7 +115,7 @@ class StreamedRun(Run):
         )  # fmt: skip
 
     def _certify_harder(self, s: State) -> Estimate:
-        """There is nothing harder than a reading."""
+        """The same as `_certify` at the best x: no check says more than a reading."""
         best = s.incumbent
         x, y = (best.x, best.y) if self.free and best.y is not None else (s.x, s.y)
         assert x is not None

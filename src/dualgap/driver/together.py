@@ -41,7 +41,7 @@ class Together(NamedTuple):
     seconds: float
     tol: float
     passes: int = PASSES
-    """Of each target."""
+    """The passes of each target."""
     algorithm: str = Newton.name
     status: Status = Status.CONVERGED
 

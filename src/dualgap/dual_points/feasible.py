@@ -54,7 +54,7 @@ class DualPoint(NamedTuple):
     reach: float = 0.0
     """|(A'Qy)_j| changes by at most this times |a_j|_Q on the way to it."""
     shift: float = 0.0
-    """It is so far from y, in |.|_Q, where phi* is y^2/2 and that is all there is to say."""
+    """For squared loss: the distance |.|_Q from y to the real dual point, in place of `extra`."""
     shrunk: float = 1.0
     """y is so many times what it would be if A'Qy were known exactly."""
     span: Span | None = None
@@ -246,12 +246,12 @@ class _LastStep(NamedTuple):
     nu: float = 0.0
     D: Array | None = None
     reach: float = 0.0
-    """That of `DualPoint`."""
+    """`DualPoint.reach` of the step."""
     span: Span | None = None
-    """The same."""
+    """`DualPoint.span` of the step."""
 
     def times(self, t: float) -> _LastStep:
-        """The same for t y; tau is a ratio."""
+        """The last step from t y; tau is a ratio and stays."""
         return _LastStep(self.tau, t * self.nu, self.D, t * self.reach, self.span)
 
     def is_shift(self, problem: Problem) -> bool:

@@ -28,7 +28,7 @@ SAFE = 1.0 + 1e-12
 """Bounds are raised by this factor, for the roundings that they have themselves."""
 
 
-def moved(
+def largest_within(
     problem: Problem,
     value: float,
     z: Array,

@@ -3,8 +3,9 @@
 z = A x + offset is off by at most E in the norm |e|_Q = (sum_i q_i e_i^2)^(1/2), and every
 (A'Qy)_j by at most an error of its own. `Plain` products are those of the iterations; their errors
 are bounded by norms that are known already: g(k) sum_j |a_j|_Q |x_j| and g(k) |a_j|_Q |y|_Q for
-sums of k terms (g is `_rounding.sum_error`). `Precise` ones have twice the digits, cost some thirty
-times as much, and are for data where those bounds leave the gap open: large numbers that cancel.
+sums of k terms (g is `linalg.rounding.sum_error`). `Precise` ones have twice the digits, cost some
+thirty times as much, and are for data where those bounds leave the gap open: large numbers that
+cancel.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ PRECISE_LIMIT = 4_000_000
 """Most entries of A for which products are made with twice the digits (a fraction of a second)."""
 PAIRWISE = 32.0
 """Roundings that a sum of any length suffers where it is taken pairwise."""
-SMALL = 1e-14
+ERROR_OF_W = 1e-14
+"""More than the relative error of a total weight and of the division by it."""
 
 
 class Predicted(NamedTuple):
@@ -106,7 +108,7 @@ class Plain(Products):
 
 
 class OneReading(Plain):
-    """The same for one x and one y of data that stream: both products come from one reading.
+    """Products in float64 for one x and one y of data that stream: both come from one reading.
 
     Parameters
     ----------
@@ -199,7 +201,7 @@ class Precise(Products):
         """The sum, correctly rounded."""
         w = problem.sample_weight
         total = float(problem.n) if w is None else math.fsum(w)
-        return abs(_weighted_sum(w, y)) / total * (1.0 + SMALL)
+        return abs(_weighted_sum(w, y)) / total * (1.0 + ERROR_OF_W)
 
     def imbalance(self, problem: Problem, y: Array) -> float:
         """The sum over half of that of sizes, which each sign has but for rounding."""
@@ -213,7 +215,7 @@ def _weighted_sum(w: Array | None, y: Array) -> float:
 
 
 def _sum_error(problem: Problem, z: Array) -> Array:
-    """Of adding an offset, if there is one."""
+    """At least |e|_Q of adding an offset to the predictions, if there is one."""
     return np.zeros_like(z) if problem.offset is None else 2.0 * UNIT * np.abs(z)
 
 

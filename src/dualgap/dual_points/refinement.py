@@ -38,7 +38,8 @@ MOST_ENTRIES = 1 << 18
 MOST_PRODUCTS = 60
 """Conjugate gradients make no more products than this, where a Newton step is worth them."""
 ENOUGH = 1e-4
-"""They end where the residual, in the norm of the diagonal, is this share of what it was."""
+"""Conjugate gradients end where the residual, in the norm of the diagonal, is this share of what it
+was."""
 MOST_ROUNDS = 16
 """One quadratic model with l1 gets so many steps, on one guess of the support after the other."""
 LOUD = 1.0 + 1e-3
@@ -209,7 +210,7 @@ def refined(problem: Problem, x: Array) -> Array:
     for _ in range(STEPS):
         if not is_refinable(problem, x):
             break
-        limits.check()
+        limits.check_time()
         z = products.predict(problem, x).z
         new = _lower(problem, x, z, products)
         if new is None:

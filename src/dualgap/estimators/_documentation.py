@@ -15,6 +15,8 @@ Estimator = TypeVar("Estimator", bound=type)
 
 PARAMETERS = {
     "alpha": ("float", "Strength of the penalty, >= 0."),
+    "eps": ("float", "The smallest alpha over the largest, where ``alphas`` is a number."),
+    "alphas": ("int or array-like", "Strengths to try, or how many."),
     "fit_intercept": ("bool", "Whether there is an intercept c; it is not penalised."),
     "copy_X": ("bool", "No effect: X is never written to."),
     "precompute": ("bool, str or array-like", "No effect: the solver decides what to precompute."),
@@ -48,7 +50,6 @@ PARAMETERS = {
         "int, cross-validation generator or iterable",
         "As in scikit-learn; None is 5 folds, which are stratified for a classifier.",
     ),
-    "intercept_scaling": ("float", "The value of the constant feature."),
     "early_stopping": (
         "bool",
         "Hold rows back and stop when the score on them (R^2, or the accuracy) no longer\n"
@@ -83,10 +84,13 @@ ENTRIES = {
         "**params",
         "For the splitter and the scorer, with scikit-learn's metadata routing.",
     ),
-    "coef_": ("coef_ : ndarray of shape (n_features,) or (n_targets, n_features)", "w."),
+    "coef_": (
+        "coef_ : ndarray of shape (n_features,) or (n_targets, n_features)",
+        "The coefficients w.",
+    ),
     "intercept_": (
         "intercept_ : float or ndarray of shape (n_targets,)",
-        "c; 0.0 if ``fit_intercept=False``.",
+        "The intercept c; 0.0 if ``fit_intercept=False``.",
     ),
     "certificate_": (
         "certificate_ : Certificate",

@@ -55,11 +55,11 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        w.
+        The coefficients w.
     intercept_ : float
-        c.
+        The intercept c.
     scale_ : float
-        s.
+        The scale s.
     outliers_ : ndarray of shape (n_samples,)
         True where the residual is beyond ``epsilon`` scales.
     n_iter_ : int

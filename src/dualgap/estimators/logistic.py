@@ -82,9 +82,9 @@ class LogisticRegression(LinearClassifier, Certified):
     ----------
     {classes_}
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        w.
+        The coefficients w.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        c. With several classes they sum to 0, which the objective leaves open.
+        The intercept c. With several classes they sum to 0, which the objective leaves open.
     n_iter_ : ndarray of shape (1,)
         Passes over the data, set-up apart.
     certificate_ : Certificate

@@ -48,10 +48,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
     ----------
     l1_ratio : float or list of float, default=0.5
         Shares of the l1 penalty to try, in [0, 1].
-    eps : float, default=1e-3
-        The smallest alpha over the largest, where ``alphas`` is a number.
-    alphas : int or array-like, default=100
-        Strengths to try, or how many.
+    {eps alphas}
     {fit_intercept precompute max_iter tol cv copy_X verbose n_jobs positive random_state}
     {selection solver keep_run}
 
@@ -218,10 +215,7 @@ class LassoCV(ElasticNetCV):
 
     Parameters
     ----------
-    eps : float, default=1e-3
-        The smallest alpha over the largest, where ``alphas`` is a number.
-    alphas : int or array-like, default=100
-        Strengths to try, or how many.
+    {eps alphas}
     {fit_intercept precompute max_iter tol copy_X cv verbose n_jobs positive random_state}
     {selection solver keep_run}
 

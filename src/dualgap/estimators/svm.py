@@ -34,10 +34,11 @@ class LinearSVC(LinearClassifier, Certified):
     Parameters
     ----------
     penalty : {"l1", "l2"}, default="l2"
-        r.
-    loss : {"squared_hinge", "smoothed_hinge"} or dualgap loss, default="squared_hinge"
-        ``"smoothed_hinge"`` has h = 1; ``dualgap.losses.SmoothedHinge(width=0.1)`` is nearer to
-        the hinge. The hinge itself is not smooth and is refused.
+        Which r is taken: ``|w|_1`` or ``|w|^2/2``.
+    loss : str, SquaredHinge or SmoothedHinge, default="squared_hinge"
+        ``"squared_hinge"``, ``"smoothed_hinge"`` with h = 1, or a value: as
+        ``dualgap.losses.SmoothedHinge(width=0.1)``, nearer to the hinge. The hinge itself is not
+        smooth and is refused.
     dual : "auto" or bool, default="auto"
         No effect: primal and dual are solved together.
     {tol}
@@ -59,7 +60,7 @@ class LinearSVC(LinearClassifier, Certified):
     ----------
     {classes_}
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        w.
+        The coefficients w.
     intercept_ : ndarray of shape (1,) or (n_classes,), or float
         ``intercept_scaling`` times the coefficient of the constant feature; 0.0 if
         ``fit_intercept=False``.
@@ -199,7 +200,11 @@ class LinearSVC(LinearClassifier, Certified):
                 "loss='squared_hinge', or a smoothed hinge as near as you like: "
                 "loss=dualgap.losses.SmoothedHinge(width=0.1)."
             )
-        check.choice(self, "loss", ("squared_hinge", "smoothed_hinge"))
+        if isinstance(self.loss, str):
+            check.choice(self, "loss", ("squared_hinge", "smoothed_hinge"))
+        else:
+            what = "'squared_hinge', 'smoothed_hinge', or a value such as SmoothedHinge(width=0.1)"
+            raise check.refuse(self, "loss", f"{what}; dualgap.solve takes every loss")
         return SquaredHinge() if self.loss == "squared_hinge" else SmoothedHinge()
 
     def _rows(self, points: list[Array], dtype: Any) -> tuple[Array, Any]:

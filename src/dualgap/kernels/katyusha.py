@@ -13,30 +13,20 @@ alpha lambda, divided by the last of them, are keep^(N-1-j) with keep = 1/w <= 1
 overflow, and the sum of them all is 1 + keep + ... + keep^(N-1).
 
 Sparse: a coordinate that no row has touched for m steps has seen one slope u in all of them.
-While zeta stays on one side of zero (or l1 = 0) a step is linear in (zeta, eta, total), with
-v = u + l1 sign(zeta):
+While zeta stays on one side of zero, v = u + l1 sign(zeta), a step is linear:
 
-    zeta_m  = C zeta - H v
-    eta_m   = E eta + X x + Z zeta - U v
-    total_m = K total + e eta + f x + g zeta - h v
+    zeta     (  C      0   0     0    -H    )  zeta
+    eta    = (  t1 C   t3  0     t2   -t1 H )  eta      C = 1/(1 + alpha l2),  H = alpha C
+    total    (  t1 C   t3  keep  t2   -t1 H )  total
+                                               x
+                                               v
 
-For m = 1:  C = 1/(1 + alpha l2), H = alpha C;  E = t3, X = t2, Z = t1 C, U = t1 H;
-            K = keep, (e, f, g, h) = (E, X, Z, U).
-First so many steps and then others (with ' and no mark), by putting the formulas into each other:
-
-    C C'       H + C H'
-    E E'       X + E X'            E Z' + Z C'           U + E U' + Z H'
-    K K'       K e' + e E'         f + K f' + e X'       K g' + e Z' + g C'
-               h + K h' + e U' + g H'
-
-Every number is >= 0 and no two are subtracted: nothing is lost to rounding, and l2 = 0, t3 = 0
-or C near t3, where formulas with geometric series divide by zero, are nothing special. `tables`
-has the maps of 1, 2, ..., 15 times 1, 16, 256, ... steps; any m is then a few leaps, one for each
-of its digits to the base 16 (base 2 where many coordinates have an l2 of their own, to save
-memory). zeta is monotone on the way to zero, so if it has not crossed zero after m steps it never
-did; where it crosses, the leap ends one step short of it (`regularizers.lazy` has the count), a
-plain step crosses, and there zeta either stays at zero (v = 0 above) or goes on for ever on the
-other side. A pass costs O((nnz + d) log n).
+and so are several. `tables` has the maps of 1, 2, ..., 15 times 1, 16, 256, ... steps; any m is then
+a few leaps, one for each of its digits to the base 16 (base 2 where many coordinates have an l2 of
+their own, to save memory). In no column do signs differ, so that no two numbers are subtracted where
+maps follow each other: nothing is lost to rounding, and l2 = 0, t3 = 0 or C near t3, where formulas
+with geometric series divide by zero, are nothing special. `regularizers.compiled_lazy` says where
+zero is crossed, by a plain step. A pass costs O((nnz + d) log n).
 """
 
 from __future__ import annotations
@@ -49,63 +39,49 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.compiled.jit import kernel, scalar
 from dualgap.kernels.points import ahead, move, moved, reach, settle, settle_lines, shrunk
-from dualgap.kernels.scalar import NO_SHRINKAGE, prox_step
 from dualgap.kernels.values import Prox
+from dualgap.regularizers.compiled_lazy import prox_step, stretch
 
 FEW = 256
 """Up to so many different l2, tables are wide."""
 
 
 def tables(l2: Array, steps: int, alpha: float, t1: float, t2: float, keep: float) -> Array:
-    """(C, H, E, X, Z, U, K, e, f, g, h) for each l2, each digit of up to ``steps``, its values."""
-    base = 16 if l2.size <= FEW else 2
+    """The maps of each l2, each digit of up to ``steps``, each of its values from 1 on."""
+    values = 15 if l2.size <= FEW else 1
     digits = 1
-    while base**digits <= steps:
+    while (values + 1) ** digits <= steps:
         digits += 1
-    maps = np.zeros((l2.size, digits, base, 11))
-    tabulate(l2, alpha, t1, t2, keep, maps)
+    maps, C, t3 = np.zeros((l2.size, digits, values, 3, 5)), 1.0 / (1.0 + alpha * l2), 1.0 - t1 - t2
+    one, none = maps[:, 0, 0], np.zeros_like(C)
+    one[:, 0] = np.stack((C, none, none, none, -alpha * C), axis=1)
+    one[:, 1:] = t1 * one[:, :1] + np.array((0.0, t3, 0.0, t2, 0.0))
+    one[:, 2, 2] = keep
+    tabulate(maps)
     return maps
+
+
+@kernel
+def tabulate(maps: Array) -> None:
+    """Fill in the tables, of which the maps of one step are known."""
+    digits, values = maps.shape[1], maps.shape[2]
+    for level in maps:
+        for digit in range(digits):
+            if digit > 0:
+                compose(level[digit - 1, values - 1], level[digit - 1, 0], level[digit, 0])
+            for value in range(1, values):
+                compose(level[digit, value - 1], level[digit, 0], level[digit, value])
 
 
 @scalar
 def compose(first: Array, then: Array, both: Array) -> None:
     """The map of some steps and then others."""
-    c, h, e, x, z, u, k = first[0], first[1], first[2], first[3], first[4], first[5], first[6]
-    both[0] = then[0] * c
-    both[1] = then[1] + then[0] * h
-    both[2] = then[2] * e
-    both[3] = then[3] + then[2] * x
-    both[4] = then[2] * z + then[4] * c
-    both[5] = then[5] + then[2] * u + then[4] * h
-    both[6] = then[6] * k
-    both[7] = then[6] * first[7] + then[7] * e
-    both[8] = then[8] + then[6] * first[8] + then[7] * x
-    both[9] = then[6] * first[9] + then[7] * z + then[9] * c
-    both[10] = then[10] + then[6] * first[10] + then[7] * u + then[9] * h
-
-
-@kernel
-def tabulate(l2: Array, alpha: float, t1: float, t2: float, keep: float, maps: Array) -> None:
-    """Fill in the tables."""
-    digits, base = maps.shape[1], maps.shape[2]
-    for i in range(l2.size):
-        for digit in range(digits):
-            level = maps[i, digit]
-            level[0, 0] = level[0, 2] = level[0, 6] = 1.0  # no steps at all
-            if digit == 0:
-                C = 1.0 / (1.0 + alpha * l2[i])
-                one = level[1]
-                one[0], one[1] = C, alpha * C
-                one[2] = one[7] = 1.0 - t1 - t2
-                one[3] = one[8] = t2
-                one[4] = one[9] = t1 * C
-                one[5] = one[10] = t1 * alpha * C
-                one[6] = keep
-            else:
-                below = maps[i, digit - 1]
-                compose(below[base - 1], below[1], level[1])
-            for value in range(2, base):
-                compose(level[value - 1], level[1], level[value])
+    for i in range(3):
+        for j in range(5):
+            total = then[i, j] if j > 2 else 0.0
+            for k in range(3):
+                total += then[i, k] * first[k, j]
+            both[i, j] = total
 
 
 @scalar
@@ -113,14 +89,16 @@ def leap(
     zeta: float, eta: float, total: float, x: float, v: float, m: int, maps: Array
 ) -> tuple[float, float, float]:
     """(zeta, eta, total) after m steps on one side of zero; ``maps`` are those of its l2."""
-    mask = maps.shape[1] - 1
-    shift = 4 if mask == 15 else 1
+    values = maps.shape[1]
+    shift = 4 if values == 15 else 1
     digit = 0
     while m > 0:
-        w = maps[digit, m & mask]
-        total = w[6] * total + (w[7] * eta + w[8] * x + w[9] * zeta - w[10] * v)
-        eta = w[2] * eta + (w[3] * x + w[4] * zeta - w[5] * v)
-        zeta = w[0] * zeta - w[1] * v
+        value = m & values
+        if value > 0:
+            w = maps[digit, value - 1]
+            total = w[2, 0] * zeta + w[2, 1] * eta + w[2, 2] * total + w[2, 3] * x + w[2, 4] * v
+            eta = w[1, 0] * zeta + w[1, 1] * eta + w[1, 3] * x + w[1, 4] * v
+            zeta = w[0, 0] * zeta + w[0, 4] * v
         m >>= shift
         digit += 1
     return zeta, eta, total
@@ -163,32 +141,15 @@ def catch_up(line: Array, m: int, maps: Array, l1: float, l2: float, mix: Mix) -
     """Zeta, eta and total of a line after m steps with constant u; ``maps`` are those of its l2."""
     zeta, eta, total, x, u = line[0], line[1], line[2], line[4], line[5]
     alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
-    if l1 == 0.0:
-        zeta, eta, total = leap(zeta, eta, total, x, u, m, maps)
-        m = 0
     while m > 0:
-        if zeta == 0.0 and abs(u) <= l1:
-            zeta, eta, total = leap(0.0, eta, total, x, 0.0, m, maps)
-            break
-        if zeta != 0.0:
-            side = 1.0 if zeta > 0.0 else -1.0
-        else:
-            side = -1.0 if u > 0.0 else 1.0
-        v = u + side * l1
-        new = leap(zeta, eta, total, x, v, m, maps)
-        if side * v <= 0.0 or side * new[0] > 0.0:
-            zeta, eta, total = new
-            break
-        if alpha * l2 < NO_SHRINKAGE:
-            steps = abs(zeta) / (alpha * side * v)
-        else:
-            steps = math.log1p(l2 * zeta / v) / math.log1p(alpha * l2)
-        few = min(max(0, math.floor(steps) - 1), m - 1)
+        few, v = stretch(zeta, u, alpha, l1, l2, m)
         zeta, eta, total = leap(zeta, eta, total, x, v, few, maps)
-        zeta = prox_step(side * max(side * zeta, 0.0), u, alpha, l1, l2)
-        eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
-        total = keep * total + eta
-        m -= few + 1
+        m -= few
+        if m > 0:
+            zeta = prox_step(zeta, u, alpha, l1, 1.0 / (1.0 + alpha * l2))
+            eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
+            total = keep * total + eta
+            m -= 1
     line[0], line[1], line[2] = zeta, eta, total
 
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from dualgap._types import Array
 from dualgap.compiled.jit import by_kind
-from dualgap.kernels.scalar import advance, powers
 from dualgap.kernels.values import Prox
+from dualgap.regularizers.compiled_lazy import one_side, powers, prox_step, skip
 
 # ---- dense rows ----
 
@@ -103,16 +103,22 @@ def settle(point: Any, now: int) -> None:
 
 
 @by_kind
+def strengths(prox: Prox, j: int) -> tuple[float, float]:
+    """The l1 of coordinate j, and what its prox multiplies by; numbers, where all share them."""
+    if prox.common > 0.0:
+        return prox.common_l1, prox.common
+    return prox.l1[j], prox.shrink[j]
+
+
+@by_kind
 def shrunk(prox: Prox, v: float, j: int, free: bool) -> float:
     """prox_{tau g}(v) of coordinate j; ``free`` of the penalty is an intercept."""
     if free:
         return v
-    if prox.common > 0.0:
-        return v * prox.common
+    l1, shrink = strengths(prox, j)
     if prox.has_l1:
-        edge = prox.tau * prox.l1[j]
+        edge = prox.tau * l1
         v -= min(max(v, -edge), edge)
-    shrink: float = prox.shrink[j]
     return v * shrink
 
 
@@ -193,100 +199,11 @@ class Lines(NamedTuple):
 
 
 class ClassLines(NamedTuple):
-    """The same for K predictions per row: K times x, K times x_old, and so on."""
+    """The same for K predictions per row: a line is K times x, K times x_old, and so on."""
 
     values: Array
     prox: Prox
     z: Array
-
-
-@by_kind
-def powers_of(prox: Prox, j: int, lag: int) -> tuple[float, float]:
-    """C and H of `regularizers.lazy` for all but the last of the steps that were put off."""
-    if prox.C.size > 0:
-        return prox.C[lag - 1], prox.H[lag - 1]
-    if prox.l1[j] == 0.0:
-        return powers(lag - 1, prox.tau, prox.l2[j])
-    return -1.0, 0.0
-
-
-@reach.of(Lines)
-def _(point: Lines, z: float, j: int, a: float, now: int, theta: float) -> float:
-    state, prox = point.values, point.prox
-    x, old, u = state[j, 0], state[j, 1], state[j, 2]
-    lag = now - int(state[j, 3])
-    if lag > 0:
-        if prox.common > 0.0:  # the common case, spelled out: 1.1 times as fast
-            old = prox.C[lag - 1] * x - prox.H[lag - 1] * u
-            x = prox.common * (old - prox.tau * u)
-        else:
-            c, h = powers_of(prox, j, lag)
-            x, old = advance(x, u, prox.tau, prox.l1[j], prox.l2[j], lag, c, h)
-        state[j, 0], state[j, 1], state[j, 3] = x, old, now
-    extrapolated: float = x + theta * (x - old)
-    return z + a * extrapolated
-
-
-@move.of(Lines)
-def _(point: Lines, j: int, a: float, now: int, step: float, drift: float, free: bool) -> None:
-    state, prox = point.values, point.prox
-    x, u = state[j, 0], state[j, 2]
-    state[j, 0] = shrunk(prox, x - prox.tau * (u + step * a), j, free)
-    state[j, 1] = x
-    state[j, 2] = u + drift * a
-    state[j, 3] = now
-
-
-@nothing.of(ClassVectors)
-@nothing.of(ClassLines)
-def _(point: Any) -> Array:
-    z: Array = point.z
-    z[:] = 0.0
-    return z
-
-
-@reach.of(ClassLines)
-def _(point: ClassLines, z: Array, j: int, a: float, now: int, theta: float) -> Array:
-    state, prox, K = point.values, point.prox, z.size
-    lag = now - int(state[j, 3 * K])
-    if lag > 0:
-        c, h = powers_of(prox, j, lag)
-        tau, l1, l2, shrink = prox.tau, prox.l1[j], prox.l2[j], prox.shrink[j]
-        for i in range(K):
-            x, u = state[j, i], state[j, 2 * K + i]
-            if l1 == 0.0:
-                old = c * x - h * u
-                x = (old - tau * u) * shrink
-            else:
-                x, old = advance(x, u, tau, l1, l2, lag, c, h)
-            state[j, i], state[j, K + i] = x, old
-        state[j, 3 * K] = now
-    for i in range(K):
-        x = state[j, i]
-        z[i] += a * (x + theta * (x - state[j, K + i]))
-    return z
-
-
-@move.of(ClassLines)
-def _(point: ClassLines, j: int, a: float, now: int, step: Array, drift: Array, free: bool) -> None:
-    state, prox, K = point.values, point.prox, step.size
-    for i in range(K):
-        x, u = state[j, i], state[j, 2 * K + i]
-        state[j, i] = shrunk(prox, x - prox.tau * (u + step[i] * a), j, free)
-        state[j, K + i] = x
-        state[j, 2 * K + i] = u + drift[i] * a
-    state[j, 3 * K] = now
-
-
-@settle.of(Lines)
-@settle.of(ClassLines)
-def settle_lines(point: Any, now: int) -> None:
-    """Each line, by a row of zeros."""
-    z = nothing(point)
-    for line in range(point.values.shape[0]):
-        j = np.uintp(line)
-        reach(point, z, j, 0.0, now, 0.0)
-        point.values[j, 3 * classes(point)] = 0.0
 
 
 @by_kind
@@ -299,3 +216,100 @@ def classes(point: Any) -> int:
 def _(point: ClassLines) -> int:
     K: int = point.z.size
     return K
+
+
+@by_kind
+def part(point: Any, several: Any, i: int) -> float:
+    """What belongs to class i; a number, where there is one prediction."""
+    number: float = several
+    return number
+
+
+@part.of(ClassLines)
+def _(point: ClassLines, several: Array, i: int) -> float:
+    number: float = several[i]
+    return number
+
+
+@by_kind
+def added(point: Any, z: Any, i: int, value: float) -> Any:
+    """Predictions z, after a value was added to the one of class i."""
+    return z + value
+
+
+@added.of(ClassLines)
+def _(point: ClassLines, z: Array, i: int, value: float) -> Array:
+    z[i] += value
+    return z
+
+
+@nothing.of(ClassVectors)
+@nothing.of(ClassLines)
+def _(point: Any) -> Array:
+    z: Array = point.z
+    z[:] = 0.0
+    return z
+
+
+@by_kind
+def powers_of(prox: Prox, j: int, lag: int) -> tuple[float, float]:
+    """C and H for all but the last of the steps that were put off; C = -1 if nobody knows yet."""
+    if prox.C.size > 0:
+        return prox.C[lag - 1], prox.H[lag - 1]
+    if prox.l1[j] == 0.0:
+        return powers(lag - 1, prox.tau, prox.l2[j])
+    return -1.0, 0.0
+
+
+@reach.of(Lines)
+@reach.of(ClassLines)
+def _(point: Any, z: Any, j: int, a: float, now: int, theta: float) -> Any:
+    state, prox, K = point.values, point.prox, classes(point)
+    lag = now - int(state[j, 3 * K])
+    if lag > 0:
+        if prox.common > 0.0 and not prox.has_l1:  # the common case: 1.3 times as fast alone
+            c, h = prox.C[lag - 1], prox.H[lag - 1]
+            for i in range(K):
+                x, u = state[j, i], state[j, 2 * K + i]
+                old = c * x - h * u
+                state[j, i], state[j, K + i] = prox.common * (old - prox.tau * u), old
+        else:
+            l1, shrink = strengths(prox, j)
+            c, h = powers_of(prox, j, lag)
+            for i in range(K):
+                x, u = state[j, i], state[j, 2 * K + i]
+                side, v = one_side(x, u, l1)
+                old = c * x - h * v
+                if c < 0.0 or not (side * v <= 0.0 or side * old > 0.0):
+                    old = skip(x, u, prox.tau, l1, prox.l2[j], lag - 1)
+                state[j, i] = prox_step(old, u, prox.tau, l1, shrink)
+                state[j, K + i] = old
+        state[j, 3 * K] = now
+    for i in range(K):
+        x = state[j, i]
+        z = added(point, z, i, a * (x + theta * (x - state[j, K + i])))
+    return z
+
+
+@move.of(Lines)
+@move.of(ClassLines)
+def _(point: Any, j: int, a: float, now: int, step: Any, drift: Any, free: bool) -> None:
+    state, prox, K = point.values, point.prox, classes(point)
+    for i in range(K):
+        x, u = state[j, i], state[j, 2 * K + i]
+        slope = u + part(point, step, i) * a
+        state[j, i] = shrunk(prox, x - prox.tau * slope, j, free)
+        state[j, K + i] = x
+        state[j, 2 * K + i] = u + part(point, drift, i) * a
+    state[j, 3 * K] = now
+
+
+@settle.of(Lines)
+@settle.of(ClassLines)
+def settle_lines(point: Any, now: int) -> None:
+    """Each line, by a row of zeros."""
+    z = nothing(point)
+    for line in range(point.values.shape[0]):
+        j = np.uintp(line)
+        reach(point, z, j, 0.0, now, 0.0)
+        point.values[j, 3 * classes(point)] = 0.0

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dualgap._types import Array
-from dualgap.kernels.points import ahead, move, moved
+from dualgap.kernels.points import ahead, move, moved, shrunk
+from dualgap.kernels.values import Prox
 
 ENOUGH = 0.01
 """The precision of a prox that is iterative: the next visit goes on, and the error is squared."""
@@ -25,23 +26,13 @@ class Exact(NamedTuple):
     """The point, whose x follows from w."""
 
     w: Array
-    l1: Array
-    inverse_l2: Array
-    has_l1: bool
-    common_l1: float
-    """With the next: l1 and 1/l2 where all coordinates share both, else 0."""
-    common: float
+    prox: Prox
+    """The map from w to x: tau = 1, and 1/l2 for what the prox multiplies by."""
 
 
 @ahead.of(Exact)
 def _(point: Exact, j: int, theta: float) -> float:
-    w: float = point.w[j]
-    l1, inverse = point.common_l1, point.common
-    if inverse == 0.0:
-        l1, inverse = point.l1[j], point.inverse_l2[j]
-    if point.has_l1:
-        w -= min(max(w, -l1), l1)
-    return w * inverse
+    return shrunk(point.prox, point.w[j], j, False)
 
 
 @moved.of(Exact)

@@ -69,11 +69,12 @@ class Prox(NamedTuple):
     tau: float
     l1: Array
     l2: Array
-    has_l1: bool
     shrink: Array
     """1/(1 + tau l2)."""
+    has_l1: bool
+    common_l1: float
+    """With the next: l1 and 1/(1 + tau l2) where all but an intercept share both, else 0."""
     common: float
-    """The one entry of `shrink` that serves all but an intercept, where there is no l1; else 0."""
     C: Array
     """With H the tables of `regularizers.lazy`, for sparse rows and a single l2; else empty."""
     H: Array

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from dualgap.limits import check
+from dualgap.limits import check_time
 
 DECREASE = 1e-4
 """A step is long enough if the function falls by this share of what its slope promises (Armijo)."""
@@ -54,7 +54,7 @@ def first_that_falls(
 ) -> tuple[float, Trial] | None:
     """The first of these lengths at which the function falls enough, and its end; None: nowhere."""
     for t in lengths:
-        check()
+        check_time()
         trial = look(t)
         if falls(trial, before, decrease, rounding):
             return t, trial
@@ -69,7 +69,7 @@ def near_lowest(
     ``slope`` is the derivative at the start. The last trial may lie above the start: where no
     length will do it is the shortest that was tried.
     """
-    check()
+    check_time()
     trial, t = look(1.0), 1.0
     enough = falls(trial, before)
     if enough and not (may_lengthen and trial.slope < STEEP * slope):
@@ -77,7 +77,7 @@ def near_lowest(
     low, high = (1.0, math.inf) if enough else (0.0, 1.0)  # it falls at low and rises at high
     t = 2.0 if enough else 0.5
     for _ in range(MOST_TRIALS):
-        check()
+        check_time()
         trial = look(t)
         if falls(trial, before) and abs(trial.slope) <= FLAT * abs(slope):
             break

@@ -22,7 +22,7 @@ from dualgap.designs import Columns, Design, InterceptDesign
 from dualgap.designs.moved import column_shifts, column_sizes, extreme_columns
 from dualgap.designs.narrow import Narrow
 from dualgap.designs.survey import not_finite
-from dualgap.limits import check
+from dualgap.limits import check_time
 from dualgap.linalg.lanczos import Lanczos
 
 Side = Literal["exact", "upper", "lower", "estimate"]
@@ -44,7 +44,7 @@ LANCZOS_STEPS = 40
 FAILURE = 1e-10
 """The bound from a random start of Lanczos' method fails with at most this probability."""
 
-SMALL = ("R", "largest_column", "is_uneven", "trace", "_spectrum", "Lam", "Lam_estimate", "M")
+NUMBERS = ("R", "largest_column", "is_uneven", "trace", "_spectrum", "Lam", "Lam_estimate", "M")
 """Constants that are a few numbers, some of which cost many products."""
 
 
@@ -87,11 +87,11 @@ class Constants:
 
     def small(self) -> tuple[tuple[str, Any], ...]:
         """What has been found so far that is a few numbers, for `recall`."""
-        return tuple((name, self.__dict__[name]) for name in SMALL if name in self.__dict__)
+        return tuple((name, self.__dict__[name]) for name in NUMBERS if name in self.__dict__)
 
     def recall(self, found: tuple[tuple[str, Any], ...]) -> None:
         """Take what `small` has told of the same data, rather than find it again."""
-        self.__dict__.update((name, value) for name, value in found if name in SMALL)
+        self.__dict__.update((name, value) for name, value in found if name in NUMBERS)
 
     @property
     def knows_columns(self) -> bool:
@@ -263,7 +263,7 @@ class Constants:
         space = Lanczos(product, np.random.default_rng(20170806).standard_normal(d))
         ritz, calm = 0.0, 0
         while True:
-            check()
+            check_time()
             space.grow()
             last, ritz = ritz, space.largest_eigenvalue()
             calm = calm + 1 if ritz - last <= 2e-3 * ritz else 0
@@ -276,7 +276,7 @@ class Constants:
         w = np.ones(self.design.shape[1])
         best = math.inf
         for _ in range(5):
-            check()
+            check_time()
             z, _ = self.design.absolute_product(w, np.zeros(self.design.shape[0]))
             _, new = self.design.absolute_product(np.zeros_like(w), self.q * z)
             best = min(best, float((new / w).max()))

@@ -210,7 +210,7 @@ def path(
 
 
 def _without_defaults(**options: tuple[Any, Any]) -> dict[str, Any]:
-    """Those whose value is another than the default: any of them makes every point a solve."""
+    """The options that are not at their default: any of these makes every point a solve."""
 
     def given(value: Any, default: Any) -> bool:
         return value is not default and not (isinstance(value, str) and value == default)

@@ -15,12 +15,12 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.problem import Problem
 
-MOST = 3
-"""A polynomial goes through so many points; a path with no more is left to solves."""
+CONTINUED = 3
+"""One polynomial continues so many points; a path with no more is left to solves."""
 
 
 class Stop(NamedTuple):
-    """A point of the path that is behind: x with the intercept as the problem keeps it."""
+    """A point of the path that was found: x with the intercept as the problem keeps it, y and z."""
 
     strength: float
     x: Array
@@ -43,7 +43,7 @@ def ahead(problem: Problem, behind: Sequence[Stop]) -> tuple[Array, Array | None
 
 
 def dual_ahead(problem: Problem, behind: Sequence[Stop]) -> Array:
-    """y there, in the domains."""
+    """y at the strength of the problem, moved into the domains."""
     near, at = _polynomial(problem, behind)
     return problem.loss.into_domain(_combined(at, [stop.y for stop in near]), problem.b)
 
@@ -54,8 +54,8 @@ def _combined(at: list[float], arrays: list[Any]) -> Array:
 
 
 def _polynomial(problem: Problem, behind: Sequence[Stop]) -> tuple[Sequence[Stop], list[float]]:
-    """The points that it goes through, and what each contributes."""
-    near = behind[-MOST:]
+    """The points that the polynomial goes through, and the share of each in its value."""
+    near = behind[-CONTINUED:]
     signs = [np.sign(stop.x[: problem.d]) for stop in near] if problem.l1 > 0 else []
     if any(not np.array_equal(signs[0], others) for others in signs[1:]):
         near = behind[-2:]
@@ -66,7 +66,7 @@ def _polynomial(problem: Problem, behind: Sequence[Stop]) -> tuple[Sequence[Stop
 
 
 def shares(at: list[float], where: float) -> list[float]:
-    """Of the values at these points, in the polynomial through them at the next one (Lagrange).
+    """The share of each point at ``at`` in their polynomial's value at ``where`` (Lagrange).
 
     Points that are much nearer to each other than the next one is to them, or out of order, would
     only magnify what is left in them of errors: they get no share.

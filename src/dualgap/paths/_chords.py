@@ -26,7 +26,7 @@ from dualgap.algorithms.second_order.curvature import curvature, is_smooth
 from dualgap.algorithms.second_order.tuning import GRAMS
 from dualgap.linalg.line_search import HALVINGS, Trial, first_that_falls
 from dualgap.linalg.rounding import UNIT
-from dualgap.paths._ahead import MOST
+from dualgap.paths._ahead import CONTINUED
 from dualgap.paths._models import Model, model_for
 from dualgap.paths._sets import MARGIN
 from dualgap.problem import Problem
@@ -41,7 +41,7 @@ LOOSE = 0.1
 def pays(problem: Problem, strengths: Sequence[tuple[float, float]]) -> bool:
     """Whether the path is one for this, and shorter so."""
     free = not problem.penalty_weights.all() or any(l1 + l2 <= 0 for l1, l2 in strengths)
-    if problem.loss.is_vector or not is_smooth(problem) or free or len(strengths) <= MOST:
+    if problem.loss.is_vector or not is_smooth(problem) or free or len(strengths) <= CONTINUED:
         return False
     if all(l1 == 0 for l1, _ in strengths):
         return not problem.loss.is_quadratic

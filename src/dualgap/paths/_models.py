@@ -51,7 +51,7 @@ def model_for(problem: Problem, s: State, hess: Array, known: Model | None) -> M
 
 
 def _in_steps(problem: Problem, multiplications: float) -> float:
-    """What so much work is, next to the products and the calls of a step."""
+    """So much work as a number of steps: of two products with the data, and the calls, each."""
     return multiplications / (2.0 * problem.design.nonzeros + CALLS)
 
 
@@ -70,11 +70,11 @@ class Factored(NamedTuple):
         return cls(factor, _in_steps(problem, passes * one_pass(problem)))
 
     def at_strengths(self, problem: Problem) -> Factored:
-        """The same H, and other strengths."""
+        """H as it is, at the strengths of this problem."""
         return self._replace(factor=self.factor.with_strengths(problem.elastic_net.l2))
 
     def serves(self, problem: Problem, s: State) -> bool:
-        """It knows all coordinates."""
+        """Always: it knows all coordinates."""
         return True
 
     def step(self, problem: Problem, s: State, share: float) -> Step:
@@ -91,9 +91,9 @@ class Restricted(NamedTuple):
     """With l1: H of the coordinates S that may come to matter, by descent."""
 
     inside: Mask
-    """Of all coordinates, which are S."""
+    """True for the coordinates S, of all that there are."""
     columns: Columns
-    """Theirs."""
+    """The columns of S."""
     w: Array
     """The weights of the rows."""
     H: Array | None
@@ -132,7 +132,7 @@ class Restricted(NamedTuple):
         return cls(inside, columns, w, None, columns.norms_sq(w), shared, price)
 
     def at_strengths(self, problem: Problem) -> Restricted:
-        """The same: strengths are asked for at every step."""
+        """The model itself, which asks for strengths at every step."""
         return self
 
     def serves(self, problem: Problem, s: State) -> bool:

@@ -35,9 +35,9 @@ CLOSE = 0.8
 """A new S has every column whose gradient is larger than this share of its l1."""
 TOO_MANY = 2
 """S is chosen anew once it has more than this many times the columns that a new one would have."""
-LARGEST = 4
+COLUMNS_PER_ROW = 4
 """With more columns in S than this many times the rows, sweeps over columns would be shorter."""
-INSIDE = 0.5
+GAP_ON_SET = 0.5
 """On S descent goes on until the gap there is this share of what is aimed at for all columns."""
 MARGIN = 0.3
 """Points are aimed at this share of the gap that is asked for; the rest is left for rounding."""
@@ -46,13 +46,13 @@ MARGIN = 0.3
 class Centred(ABC):
     """What finds points one after the other from numbers that need one reading of the data.
 
-    These are mean(b), b less that, m, v and e.
+    These are ``mean`` = mean(b), ``b`` less that, and the ``m``, ``v`` and ``e`` of this module.
     """
 
     passes = 0.0
-    """Those over the data that the last point took, if it was found."""
+    """The passes over the data that the last point took, if it was found."""
     gives_up = False
-    """Whether this and later points are left to others."""
+    """Whether this point and later ones are left to solves of their own."""
 
     def __init__(self, problem: Problem) -> None:
         b = problem.b if problem.offset is None else problem.b - problem.offset
@@ -131,7 +131,7 @@ class Sets(Centred):
         for _ in range(MOST_STEPS):
             self._choose(problem, l1)
             # With so many columns that matter sweeps over the columns themselves are shorter.
-            self.gives_up = self.at.size > max(LARGEST * problem.n, GRAMS.small_side)
+            self.gives_up = self.at.size > max(COLUMNS_PER_ROW * problem.n, GRAMS.small_side)
             if self.gives_up:
                 break
             if self.at.size:
@@ -172,7 +172,7 @@ class Sets(Centred):
 
     def _descend(self, problem: Problem, l1: Array, l2: Array, tol: float) -> None:
         at = slice(None) if self.has_all else self.at
-        v, share = self.v[at], 1.0 if self.has_all else INSIDE
+        v, share = self.v[at], 1.0 if self.has_all else GAP_ON_SET
 
         def enough(x: Array, u: Array) -> bool:
             square = max(0.0, self.e + float(x @ (u - v)))  # |Ax - b|^2

@@ -29,14 +29,14 @@ from dualgap.driver.light import Found
 from dualgap.limits import passes_at_most
 from dualgap.linalg.krylov_factor import krylov_space
 from dualgap.linalg.shifted import REDUCTION, Shifted
-from dualgap.paths._ahead import MOST
+from dualgap.paths._ahead import CONTINUED
 from dualgap.paths._sets import Centred, Sets, is_close
 from dualgap.problem import Problem
 
 SPARED = 2.0
-"""A point is taken to cost so many passes over the data less than by a solve of its own."""
+"""A solve of its own is taken to cost a point so many passes over the data more than this way."""
 CALLS = 2e6
-"""A point is taken to spare so many multiplications beside the passes, for calls of a solve."""
+"""A solve calls many functions, which is taken to cost as much as so many multiplications."""
 SWEEPS = 20.0
 """A point with l1 is taken to cost so many sweeps over G."""
 Strengths = Sequence[tuple[float, float]]
@@ -69,7 +69,7 @@ def in_one_space(problem: Problem, strengths: Strengths) -> bool:
 
 def _is_one(problem: Problem, strengths: Strengths) -> bool:
     """Whether the points share what there is to know."""
-    if not (problem.loss.is_quadratic and len(strengths) > MOST):
+    if not (problem.loss.is_quadratic and len(strengths) > CONTINUED):
         return False
     return bool(problem.penalty_weights.all()) and all(l1 + l2 > 0 for l1, l2 in strengths)
 

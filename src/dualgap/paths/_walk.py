@@ -20,16 +20,17 @@ from dualgap.driver import arguments as given
 from dualgap.driver.light import MOST_STEPS, LightRun
 from dualgap.driver.solving import solve_problem
 from dualgap.paths import _chords, _squared
-from dualgap.paths._ahead import MOST, Stop, ahead, dual_ahead
+from dualgap.paths._ahead import CONTINUED, Stop, ahead, dual_ahead
 from dualgap.preconditioners import asked
 from dualgap.problem import Problem
 from dualgap.result import Result
 from dualgap.status import Status
 
 PLAIN = {"algorithm", "tol", "max_passes", "random_state"}
-"""Options that leave the way to us; with others (a callback, a clock) every point is a solve."""
+"""The only options with which points may be found together; with any other (a callback, a limit on
+time) every point is a solve."""
 LEAST_TOL = 1e-11
-"""What a Gram matrix, known to rounding, is good for."""
+"""With a smaller tol every point is a solve: a Gram matrix is known to rounding only."""
 
 Strengths = Sequence[tuple[float, float]]
 
@@ -105,7 +106,7 @@ def _walk(
             x, z = ahead(problem, behind)
             found = None if z is None or light is None else light.find(problem, x, z)
             if found is not None:
-                behind = [*behind[1 - MOST :], Stop(l1 + l2, found.x, found.y, found.z)]
+                behind = [*behind[1 - CONTINUED :], Stop(l1 + l2, found.x, found.y, found.z)]
                 x, c = problem.split(found.x)
                 yield Point(x, c, found.y, found.certificate, Status.CONVERGED, found.passes)
                 continue
@@ -117,7 +118,7 @@ def _walk(
         start = {"earlier": result.state}
         x = problem.joined(result.x, result.intercept)
         z = None if light is None or light.gave_up else problem.predict(x)
-        behind = [*behind[1 - MOST :], Stop(l1 + l2, x, result.y, z)]
+        behind = [*behind[1 - CONTINUED :], Stop(l1 + l2, x, result.y, z)]
         yield _point(result)._replace(passes=in_vain + result.passes)
 
 

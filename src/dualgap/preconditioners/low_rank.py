@@ -123,7 +123,7 @@ class LowRank(Preconditioner):
         check.real("budget", self.budget, low=0.0)
 
     def columns(self, problem: Problem) -> int:
-        """Of the sketch."""
+        """The columns of the sketch."""
         return min(self.rank + OVERSAMPLING, problem.n, problem.d)
 
     def check(self, problem: Problem) -> None:

@@ -34,7 +34,7 @@ from dualgap.algorithms import Algorithm, Newton, ProxNewton, WorkingSet
 from dualgap.algorithms.second_order.newton import NewtonState
 from dualgap.designs import DenseDesign, Design
 from dualgap.designs.contract import block_rows
-from dualgap.limits import check
+from dualgap.limits import check_time
 from dualgap.linalg import double
 from dualgap.linalg.double import Double
 from dualgap.linalg.rounding import EPS
@@ -55,7 +55,7 @@ BUDGET = 1 << 30
 """The dense factor Q may take so many bytes (1 GiB)."""
 DOUBLE = 2e7
 """A factorisation of at most so many multiplications is made with 32 digits."""
-SMALL = 1e4
+LITTLE_WORK = 1e4
 """Where a factorisation takes at most so many multiplications, which cost next to nothing, any weak
 pivot counts; on larger data those at rounding are left out."""
 ALIKE = 1e-9
@@ -71,11 +71,11 @@ class Factor:
     R: Double
     """r x k, upper triangular in the order of the pivots."""
     order: Places
-    """Of the k columns; those beyond r depend on the first."""
+    """The order of the k columns; those beyond the first r depend on these."""
     units: Array
     """Powers of 2: column j is units_j times the user's."""
     means: Double
-    """Of the columns in their units; 0 without an intercept."""
+    """The means of the columns in their units; 0 without an intercept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +287,7 @@ def _are_nearly_dependent(first: Problem, free: Places) -> bool:
         first.base.ledger.passes += k
         weak = np.abs(np.diag(R)) < WEAK
         between = weak & (np.abs(np.diag(R)) > EPS * max(n, k))
-        small = n * k * min(n, k) <= SMALL
+        small = n * k * min(n, k) <= LITTLE_WORK
         known = first.constants.nearly_dependent = (key, bool((weak if small else between).any()))
     return bool(known[1])
 
@@ -329,7 +329,7 @@ def _gram_schmidt(columns: Array, q: Array, centre: bool, most: int) -> Factor:
     order, R = np.arange(k), double.of(np.zeros((most, k)))
     Q, rank = np.empty((n, most)), 0
     for step in range(most):
-        check()
+        check_time()
         sizes = np.sqrt(q @ (V.high[:, step:] ** 2))
         at = step + int(np.argmax(sizes))
         if not sizes[at - step] > DEPENDENT:
@@ -355,7 +355,7 @@ def _gram_schmidt(columns: Array, q: Array, centre: bool, most: int) -> Factor:
 
 
 def _householder(columns: Array, q: Array, centre: bool) -> Factor:
-    """The same in float64, for large data."""
+    """Q and R in float64, for large data."""
     k = columns.shape[1]
     means = q @ columns if centre else np.zeros(k)
     root = np.sqrt(q)[:, None]
@@ -418,7 +418,7 @@ def _value(problem: Problem, A: Array, b: Array, x: Array) -> float:
 
 
 def _value_of_lstsq(problem: Problem, A: Array, b: Array) -> float:
-    """The same at what numpy's lstsq makes of the problem."""
+    """P at what numpy's lstsq makes of the problem."""
     root = np.sqrt(problem.q)
     M = np.column_stack((A, np.ones(problem.n))) if problem.fit_intercept else A
     try:

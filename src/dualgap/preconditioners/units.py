@@ -33,7 +33,7 @@ from dualgap.problem import Problem
 from dualgap.regularizers.wrappers import scaled
 
 LARGEST = float(np.finfo(float).max)
-MOST = 1000
+LARGEST_EXPONENT = 1000
 """The largest exponent of a factor."""
 FAR = 30.0
 """The intercept takes over the middle of the offset where that is more than this many times as
@@ -50,9 +50,9 @@ class Moved(Change):
     factors: Array
     shifts: Array
     offset: Array
-    """What all rows have in common of the offset, for each class;"""
+    """What all rows have in common of the offset, for each class."""
     target: float
-    """and of the targets."""
+    """What all rows have in common of the targets."""
 
     preconditioner: ClassVar[str] = "units"
 
@@ -175,7 +175,7 @@ def _factors(problem: Problem) -> Array:
         form = problem.penalty.compiled_form()
         parts = (0.0, 0.0) if form is None else (form.l1, form.l2)
         l1, l2 = (np.broadcast_to(part, (problem.d,))[at] for part in parts)
-        wanted = np.ldexp(1.0, np.minimum(-np.frexp(sizes)[1], MOST))
+        wanted = np.ldexp(1.0, np.minimum(-np.frexp(sizes)[1], LARGEST_EXPONENT))
         fits = (l1 <= check.LARGEST / wanted) & (np.sqrt(l2) <= math.sqrt(check.LARGEST) / wanted)
         f[at] = np.where(fits, wanted, 1.0)
     return f

@@ -113,7 +113,7 @@ class BasisSpan(Span):
 
     @property
     def dimension(self) -> int:
-        """Those that are kept."""
+        """How many columns are kept."""
         return int(self.F.shape[1])
 
     def basis(self) -> Array:

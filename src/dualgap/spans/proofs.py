@@ -55,13 +55,13 @@ Blocks = Iterable[tuple[slice, Array]]
 
 
 def columns_of(design: Design, columns: Mask) -> Iterator[tuple[slice, Array]]:
-    """The rows of some columns."""
+    """The rows of some columns of a design, block by block."""
     for at, block in design.blocks(block_rows(design.shape[1])):
         yield at, block[:, columns]
 
 
 def rows_of(F: Array) -> Iterator[tuple[slice, Array]]:
-    """The same of an array."""
+    """The rows of an array, block by block."""
     rows = block_rows(F.shape[1])
     for start in range(0, len(F), rows):
         yield slice(start, start + rows), F[start : start + rows]

@@ -63,9 +63,9 @@ class Weights(NamedTuple):
     total: float
     """W, their sum in floats."""
     low: float
-    """At most W,"""
+    """At most W."""
     high: float
-    """and at least."""
+    """At least W."""
     uniform: bool
     """Whether all rows weigh the same."""
     least: float
@@ -106,7 +106,7 @@ class Rows:
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """Those that there are, for `Design.map_rows`; see `split`."""
+        """Targets, weights and offsets, those that there are, for `Design.map_rows`; see `Form`."""
         return tuple(v for v in (self.targets, self.weights, self.offset) if v is not None)
 
     @property

@@ -51,13 +51,13 @@ class Ask(NamedTuple):
     slopes: bool = True
     """A'Qy, y = phi'(z)."""
     signs: bool = False
-    """The same for rows with y > 0 alone, or for each class."""
+    """A'Qy of rows with y > 0 alone, or of each class, as well."""
     step: Array | None = None
-    """d: the mean loss at x + t d is found for each t in"""
+    """A direction d: the mean loss at x + t d is found for each t in ``lengths``."""
     lengths: tuple[float, ...] = ()
-    """these lengths."""
+    """The lengths t of a step that are tried."""
     ride: Slopes | None = None
-    """A dual point: the mean of phi* there."""
+    """A dual point, of which the mean of phi* is found."""
     gram: Places | None = None
     """Coordinates S: A_S' diag(q h) A_S."""
     products: tuple[Array, ...] = ()

@@ -37,12 +37,14 @@ ANCHORS = 3
 
 @dataclass(frozen=True)
 class AdaSPDC(SPDC):
-    """Algorithm 5.
+    """Algorithm 5 with its adaptation: the steps of `SPDC` at an estimate that moves.
 
     Parameters
     ----------
-    sampling, seed
+    sampling, seed, check_every
         See `Randomised`.
+    batch
+        See `SPDC`.
     adapt : Rule
         How the estimate moves; its period is in passes.
     mu : float, optional
@@ -137,7 +139,7 @@ class AdaSPDC(SPDC):
 
 @dataclass(frozen=True)
 class ADFSPDC(AdaSPDC):
-    """Algorithm 7."""
+    """Algorithm 7 with its adaptation: y_k follows from a v_k, without the dual prox."""
 
     name: ClassVar[str] = "adf-spdc"
     requires: ClassVar[Needs] = Needs(gamma=True, compiled_loss=True, rows=True)

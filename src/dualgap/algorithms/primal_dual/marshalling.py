@@ -89,10 +89,7 @@ def exact_point_of(g: ElasticNet, w: Array) -> sdca.Exact:
     """The point of dual coordinate ascent, which moves w itself."""
     from dualgap.kernels.sdca import Exact
 
-    common = g.l1[0], 1.0 / g.l2[0]
-    if (g.l1 != g.l1[0]).any() or (g.l2 != g.l2[0]).any():
-        common = 0.0, 0.0
-    return Exact(w, g.l1, 1.0 / g.l2, g.has_l1, *map(float, common))
+    return Exact(w, prox_by(1.0, g.l1, g.l2, 1.0 / g.l2, g.l1.size))
 
 
 def loss_of(problem: Problem) -> values.ScalarLoss | values.Softmax:
@@ -124,14 +121,22 @@ def prox_of(problem: Problem, tau: float, steps: int) -> values.Prox:
 
 def prox_with(tau: float, l1: Array, l2: Array, steps: int, *, dense: bool) -> values.Prox:
     """The same, of strengths of the coordinates; the last are those of an intercept."""
+    size = l1.size - 1
+    prox = prox_by(tau, l1, l2, 1.0 / (1.0 + tau * l2), size)
+    if dense or not (l2[:size] == l2[0]).all():
+        return prox
+    C, H = power_tables(tau, l2[0], steps)
+    return prox._replace(C=C, H=H)
+
+
+def prox_by(tau: float, l1: Array, l2: Array, shrink: Array, size: int) -> values.Prox:
+    """The same, by what it multiplies by; the first ``size`` coordinates may share numbers."""
     from dualgap.kernels.values import Prox
 
-    shrink = 1.0 / (1.0 + tau * l2)
-    even = bool((l2[:-1] == l2[0]).all())
-    tables = (NONE, NONE) if dense or not even else power_tables(tau, l2[0], steps)
-    has_l1 = bool((l1 > 0.0).any())
-    common = float(shrink[0]) if even and not has_l1 else 0.0
-    return Prox(tau, l1, l2, has_l1, shrink, common, *tables)
+    common = float(l1[0]), float(shrink[0])
+    if (l1[:size] != l1[0]).any() or (l2[:size] != l2[0]).any():
+        common = 0.0, 0.0
+    return Prox(tau, l1, l2, shrink, bool((l1 > 0.0).any()), *common, NONE, NONE)
 
 
 def point_of(

@@ -8,9 +8,12 @@ Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy. For t = 0, 1, 2, ...
     4.  u    <- u + q_k (y_k+ - y_k) a_k
     5.  x~   <- x+ + theta (x+ - x)
 
-The loop is `kernels.epoch`. Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's
-1/(4R) with ``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem
-covers, watched by the monitor, which goes back to 1/(4R) where it must.
+Line 1 is `Randomised.stream`. Lines 2-5 are `kernels.epoch`, by way of `marshalling.visited`, with
+intercept and offset as parts of a_k'x~; or, ``batch`` > 1 rows at a time, `kernels.minibatch`.
+
+Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's 1/(4R) with
+``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem covers,
+watched by the monitor, which goes back to 1/(4R) where it must.
 """
 
 from __future__ import annotations
@@ -72,7 +75,7 @@ class SPDC(Randomised):
 
     Parameters
     ----------
-    sampling, seed
+    sampling, seed, check_every
         See `Randomised`.
     mu : float, optional
         The paper's mu = sqrt(lambda_min(A'A)), or a lower bound on it.

@@ -94,6 +94,8 @@ class NewtonState:
 
     They are carried along while a system is solved, and rounding adds up in them.
     """
+    by_diagonal: bool | None = None
+    """Whether the diagonal of H preconditions where there is no factor; None before its trial."""
     system: SystemState | None = None
     """The system that is being solved; None if the next step sets one up."""
 
@@ -133,11 +135,11 @@ class Newton(SecondOrder):
         return Start(replace(s, own=own))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
-        """The factor, and the passes that go towards the next one."""
+        """The factor, the passes that go towards the next one, and what a trial has found."""
         own, kept = s.own, earlier.own
         if not isinstance(kept, NewtonState):  # its set-up was interrupted
             return s
-        own = replace(own, paid=kept.paid)
+        own = replace(own, paid=kept.paid, by_diagonal=kept.by_diagonal)
         if kept.factor is not None:  # of an H that is hardly another, so that it will do
             factor = kept.factor.with_strengths(problem.elastic_net.l2)
             own = replace(own, factor=factor, last_gain=0.0)
@@ -151,7 +153,8 @@ class Newton(SecondOrder):
         system.minimise(tuning.SYSTEMS.nothing * problem.scale(system.now.base.primal))  # line 2
         own: NewtonState = replace(
             s.own, paid=system.paid, products=system.products, factor=system.factor,
-            may_narrow=system.may_narrow, system=system.unfinished(),
+            may_narrow=system.may_narrow, by_diagonal=system.by_diagonal,
+            system=system.unfinished(),
         )  # fmt: skip
         s = replace(s, passes=s.passes + system.passes, own=own)
         if problem.loss.is_quadratic:

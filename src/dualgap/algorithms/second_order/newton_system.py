@@ -49,6 +49,8 @@ class SystemState:
     """The product A d."""
     rho0: float = 0.0
     """The value of ``run.rho`` when the system was begun, which it is compared with."""
+    first_gain: float = 0.0
+    """By how much the first step lowered the quadratic model."""
     factorised_at: int | None = None
     """The ``run.count`` at which this H was factorised.
 
@@ -124,7 +126,7 @@ class System(Preconditioned):
                 self.solved = True  # a flat direction, or the end of precision
                 self.may_narrow = self.may_narrow and not self.is_rough
                 break
-            if not self.solved and self.consider_factor():
+            if not self.solved and (self.consider_factor() or self.consider_diagonal()):
                 self._first_direction()
         self.left = self.run.r
         if self.is_rough:
@@ -148,6 +150,8 @@ class System(Preconditioned):
             return False
         now.Ad += run.length * Ap
         gained = 0.5 * run.length * run.rho
+        if run.count == 1:
+            now.first_gain = gained
         search = self.precondition(run.r)
         if not self.is_rough:
             self._smooth()

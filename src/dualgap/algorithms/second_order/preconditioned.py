@@ -1,6 +1,13 @@
-"""What a system H d = -g is preconditioned with: the diagonal of H, or a factor of it.
+"""What a system H d = -g is preconditioned with: nothing, the diagonal of H, or a factor of it.
 
-The diagonal serves until conjugate gradients have cost as many passes as a factorisation would
+Where one column outweighs the others, the diagonal serves at once. Where columns are of unlike
+frequency it may save nearly all products, and a trial tells: when conjugate gradients have taken
+some products without it, the first step that it would have made costs half a pass, and it is taken
+if that step gains far more than the first step that was made. With more columns than rows it is
+left out: without it the directions stay in the range of A', and of H no eigenvalue of a direction
+that A maps to 0 is seen; with it they all are, and where l2 is small they take many products.
+
+It serves until conjugate gradients have cost as many passes as a factorisation would
 (`hessian_factor.cost`); then H is factorised where the run stands. So the cost is at most twice
 that of the better choice, known only in hindsight. A factor serves later systems too, until they
 have in turn cost as much.
@@ -17,6 +24,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.curvature import DataModel
+from dualgap.algorithms.tasks import bend
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.narrow import Narrow
 from dualgap.linalg import hessian_factor
@@ -38,6 +46,9 @@ class Preconditioned(DataModel):
         self.now, self.run = now, now.run
         self.factor, self.paid, self.products = s.own.factor, s.own.paid, s.own.products
         self.may_narrow = s.own.may_narrow
+        self.by_diagonal = s.own.by_diagonal
+        if self.by_diagonal is None and problem.constants.is_uneven:
+            self.by_diagonal = True
         self.passes = 0.0
         """What the step has cost."""
 
@@ -114,6 +125,30 @@ class Preconditioned(DataModel):
         rules = tuning.SYSTEMS
         return self.price <= rules.at_once and not self.run.gain <= rules.near * primal
 
+    # ---- the diagonal ----
+
+    def consider_diagonal(self) -> bool:
+        """Take the diagonal from here on, if its first step would have gained far more."""
+        rules = tuning.SYSTEMS
+        n, d = self.problem.design.shape
+        if self.by_diagonal is not None or self.factor is not None or d > n:
+            return False
+        if self.products < rules.trial_after:
+            return False
+        r = -self.own.gradient
+        p = self._without_factor(r, self.units)
+        Ap = self.problem.design.matvec(p)
+        self.charge(0.5)
+        rho = dot(r, p)
+        curved = self.problem.inner(bend(self.own.hess, self.least, Ap), Ap) + dot(self.l2 * p, p)
+        # rho^2/(2 curved) is the gain of the best step along p.
+        worth = rules.diagonal_gains * self.now.first_gain
+        serves = rho * rho > 2.0 * curved * worth
+        self.by_diagonal = serves
+        if serves:
+            self.now.rho0 = rho
+        return serves
+
     # ---- M^(-1) r ----
 
     def precondition(self, r: Array) -> Array:
@@ -121,23 +156,22 @@ class Preconditioned(DataModel):
         if self.factor is not None:
             self.charge(self.factor.passes)
             return np.asarray(self.factor.solve(r))
+        if self.by_diagonal:
+            return self._without_factor(r, self.units)
+        # Beside an intercept, which is in units of its own, the others get the mean of theirs.
+        return self._without_factor(r, 1.0 if self.border is None else self.units[:-1].mean())
+
+    def _without_factor(self, r: Array, units: Array | float) -> Array:
+        """M^(-1) r for the M with ``units`` in its diagonal, and the column of the intercept."""
         if self.border is None:
-            return self._by_diagonal(r)
+            return np.asarray(r / units)
         # In variables in which H has no off-diagonal entries beside the intercept.
         column, corner = self.border
         last = r[-1] / corner
-        out = self._by_diagonal(r - last * column)
+        out = np.asarray((r - last * column) / units)
         out[-1] = 0.0  # but for rounding it is
         out[-1] = last - dot(column, out) / corner
         return out
-
-    def _by_diagonal(self, r: Array) -> Array:
-        # The diagonal serves where columns come in units of their own. With columns of one unit
-        # (words, pixels) it would blow up the rare ones; beside an intercept, which is in units of
-        # its own, they get its mean.
-        if self.problem.constants.is_uneven:
-            return np.asarray(r / self.units)
-        return r if self.border is None else r / float(self.units[:-1].mean())
 
     @cached_property
     def border(self) -> tuple[Array, float] | None:

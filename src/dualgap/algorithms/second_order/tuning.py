@@ -2,8 +2,10 @@
 
 Costs are in passes (a product with A and one with its transpose), in sweeps (one visit of every
 coordinate) or in multiplications; no rule reads a clock, so that the same data get the same run.
-`docs/decisions/0005-portfolio.md` has the measurements that are named here, 0013 those of values
-that were given up.
+`python -m benchmarks tuning GROUP.FIELD` measures what half and twice of a value cost. Decision
+0005 (`docs/decisions/0005-portfolio.md`) has the measurements by which rules were chosen that use
+the values; 0013 has those of rules that were given up, and says which values small data do not
+feel.
 """
 
 from __future__ import annotations
@@ -75,6 +77,17 @@ class Systems:
     """A factorisation that costs no more passes than this is made without waiting.
 
     Conjugate gradients would take as many for a system or two.
+    """
+    trial_after: int = 10
+    """So many products with H without its diagonal or a factor are worth a trial of the diagonal.
+
+    The trial is half a pass, and most systems are solved by then.
+    """
+    diagonal_gains: float = 2.0
+    """The diagonal is taken if its first step gains this many times what the other one did.
+
+    On columns of unlike frequency (Zipf's law, more or less of it), where it takes between a tenth
+    and a half of the products, it gains 2.5 to 12 times as much; on columns of one frequency 1.0.
     """
     near: float = 3e-2
     """After a gain of at most this share of P the factor of the last system still serves."""
