@@ -17,7 +17,7 @@ from dualgap._types import Data
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
-from dualgap.designs.observations import in_use, spent_on, taken_apart
+from dualgap.designs.taking import in_use, spent_on, taken_apart
 from dualgap.driver.keeping import EVERY
 from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss

@@ -87,9 +87,7 @@ def test_where_all_are_stopped_there_is_an_error_in_time(client, processes):
             os.kill(pid, signal.SIGSTOP)
 
     try:
-        with pytest.raises(
-            RoundTimeout, match=r"round_timeout=2 seconds, 2 times\. It .* tcp"
-        ):
+        with pytest.raises(RoundTimeout, match=r"round_timeout=2 seconds, 2 times\. It .* tcp"):
             fit(client, 2.0, at_check(3, stop))
     finally:
         for pid in pids:

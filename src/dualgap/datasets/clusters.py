@@ -10,8 +10,9 @@ from typing import Any
 from dualgap.datasets._errors import DataError
 from dualgap.datasets.folders.manifest import NAME
 from dualgap.designs.collections import is_dask
-from dualgap.designs.dask import observed, options
+from dualgap.designs.dask import options
 from dualgap.designs.observations import Observations
+from dualgap.designs.taking import observed
 
 
 def is_spread(data: Any) -> bool:

@@ -24,7 +24,7 @@ from dualgap.designs.collections import is_dask
 from dualgap.designs.columns import Columns
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
-from dualgap.designs.dask import DaskDesign, observed
+from dualgap.designs.dask import DaskDesign
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.intercept import InterceptDesign
@@ -100,7 +100,7 @@ def as_design(A: Data) -> Design:
     if isinstance(A, Design):
         return _checked_design(A)
     if is_dask(A):
-        return _checked_design(observed(A, None, None, None)[0])
+        return DaskDesign(A)
     if sp.issparse(A):
         A = _checked_sparse(A)
         parted = A.format == "csr" and pays_to_part(A.shape[1], A.nnz)

@@ -33,7 +33,7 @@ from dualgap.limits import OutOfTime, current, now
 T = TypeVar("T")
 
 TRIES = 2
-"""Of a round."""
+"""A round is tried so often."""
 ROOM = 0.5
 """Blocks stay in the workers if they take no more than this share of their memory."""
 SILENT = 0.5

@@ -23,7 +23,7 @@ from dualgap.designs import remote
 from dualgap.designs.blocks import BlockDesign, rows_of_chunks
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.cluster import OnCluster
-from dualgap.designs.collections import LOGGER, FileMatrix, Matrix, is_dask
+from dualgap.designs.collections import FileMatrix, Matrix
 from dualgap.designs.contract import Design
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import RowArrays, RowTask
@@ -32,8 +32,6 @@ from dualgap.designs.ledger import Ledger
 from dualgap.designs.pieces import Pieces
 from dualgap.designs.rounds import Round
 
-GATHERED = 500_000_000
-"""Data of fewer bytes are gathered: a round costs more than a reading of them in memory."""
 TIMEOUT = 600.0
 """Seconds that a round may take."""
 
@@ -103,7 +101,7 @@ class DaskDesign(Design, counts=True):
         rows_per_chunk: int | None = None,
     ) -> None:
         asked = options(client, False, round_timeout)
-        self._set(_matrix(A, asked), rows_per_chunk)
+        self._set(matrix_of(A, asked), rows_per_chunk)
 
     @classmethod
     def of(cls, matrix: Matrix | FileMatrix, rows_per_chunk: int | None = None) -> DaskDesign:
@@ -177,41 +175,12 @@ class DaskDesign(Design, counts=True):
         return f"row {row} (row {row - self.cuts.edges[part]} of block {part})"
 
 
-def _matrix(A: Any, asked: Options) -> Matrix:
+def matrix_of(A: Any, asked: Options) -> Matrix:
     """A collection, on a cluster if there is one."""
     ledger, cluster = Ledger(1), None
     if asked.client is not None:
         cluster = OnCluster(asked.client, asked.round_timeout, ledger)
     return Matrix(A, cluster, ledger)
-
-
-def observed(
-    A: Any,
-    b: Any,
-    sample_weight: Any,
-    offset: Any,
-    asked: Options | None = None,
-) -> tuple[Any, Any, Any, Any]:
-    """Matrix, targets, weights and offset of dask, as a fit takes them.
-
-    Parameters
-    ----------
-    A : dask array or data frame
-    b, sample_weight, offset : dask or other arrays, optional
-    asked : Options, optional
-        By default what dask's configuration says.
-
-    Returns
-    -------
-    tuple
-        A design and pieces; or arrays in memory, if the data are small and may be gathered.
-    """
-    asked = options() if asked is None else asked
-    matrix = _matrix(A, asked)
-    if asked.gather is True or (asked.gather == "auto" and matrix.nbytes < GATHERED):
-        return _gathered(matrix, b, sample_weight, offset)
-    design = DaskDesign.of(matrix)
-    return design, *design.vectors(b, sample_weight, offset)
 
 
 def on_cluster(blocks: BlockDesign, name: str, asked: Options) -> DaskDesign:
@@ -228,18 +197,3 @@ def on_cluster(blocks: BlockDesign, name: str, asked: Options) -> DaskDesign:
     """
     cluster = OnCluster(asked.client, asked.round_timeout, Ledger(1))
     return DaskDesign.of(FileMatrix(blocks, name, cluster), blocks.rows_per_chunk)
-
-
-def _gathered(matrix: Matrix, *vectors: Any) -> tuple[Any, ...]:
-    """In memory, with a note that says so."""
-    from dualgap.designs import as_design
-
-    design = as_design(matrix.whole())
-    note = (
-        f"the data, {matrix.nbytes / 1e6:.3g} MB in {len(matrix.kept)} blocks of dask, were "
-        "gathered into memory; dualgap.open(A, b, gather=False) leaves them where they are."
-    )
-    LOGGER.info(note)
-    design.notes = (note,)
-    design.ledger.rounds += matrix.ledger.rounds
-    return design, *(np.asarray(v.compute()) if is_dask(v) else v for v in vectors)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +34,9 @@ def versions() -> Versions:
     """What decides on the last bits of sums, and on what tasks mean."""
     import scipy
 
-    import dualgap
-
     return (
         ("python", ".".join(platform.python_version_tuple()[:2])),
-        ("dualgap", dualgap.__version__),
+        ("dualgap", metadata.version("dualgap")),
         ("numpy", np.__version__),
         ("scipy", scipy.__version__),
     )
