@@ -20,6 +20,7 @@ from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.blocks import BlockDesign
 from dualgap.designs.chunks import Chunk
+from dualgap.designs.cluster import RoundFailed, RoundTimeout
 from dualgap.designs.collections import is_dask
 from dualgap.designs.columns import Columns
 from dualgap.designs.contract import Design, block_rows
@@ -72,6 +73,8 @@ __all__ = [
     "Products",
     "Reduce",
     "RotatedDesign",
+    "RoundFailed",
+    "RoundTimeout",
     "RowAccess",
     "Rows",
     "ScaledDesign",
