@@ -6,10 +6,6 @@ import time
 
 import pytest
 
-distributed = pytest.importorskip(
-    "distributed", reason="fits on a cluster need dask and distributed, the extra dask"
-)
-
 
 def tasks(cluster):
     """Keys that the scheduler knows, once it has heard of what was released."""
@@ -22,6 +18,8 @@ def tasks(cluster):
 @pytest.fixture(scope="session")
 def processes():
     """Two workers, each a process with one thread."""
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
@@ -31,6 +29,8 @@ def processes():
 @pytest.fixture
 def client(processes):
     """A client, after which the scheduler knows no task."""
+    import distributed
+
     with distributed.Client(processes) as client:
         yield client
         assert tasks(processes) == []

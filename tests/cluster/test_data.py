@@ -14,6 +14,7 @@ from dualgap.designs import DaskDesign
 from tests.cluster.test_fits import SPARSE, assert_same_bits, in_blocks, lazy
 from tests.streamed.data import TARGETS, A, D, N
 
+pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 SIGNS = TARGETS["logistic"]

@@ -17,7 +17,7 @@ from tests.cluster.conftest import tasks
 from tests.cluster.test_fits import assert_same_bits, in_blocks, lazy
 from tests.streamed.data import TARGETS, A
 
-distributed = pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 SIGNS = TARGETS["logistic"]
 PROBLEM = {"loss": "logistic", "l2": 1e-6, "fit_intercept": True, "tol": 1e-9}
 

@@ -12,6 +12,7 @@ import dualgap
 from dualgap.designs import BlockDesign, DaskDesign
 from tests.streamed.data import EXTRAS, TARGETS, A, given
 
+pytest.importorskip("distributed", reason="fits on a cluster need the extra dask")
 da = pytest.importorskip("dask.array")
 
 SPARSE = sp.csr_array(np.where(np.abs(A) > 0.5, A, 0.0))
