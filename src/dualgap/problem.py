@@ -23,7 +23,7 @@ from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.files import read_whole
 from dualgap.designs.maps import MapDesign, is_large_map
-from dualgap.designs.observations import taken_apart
+from dualgap.designs.taking import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
@@ -34,7 +34,7 @@ from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
 from dualgap.spans.contract import Span
 from dualgap.spans.span import span
-from dualgap.streamed.null_model import mean_loss_at
+from dualgap.streamed.null_model import mean_loss_at_zero
 from dualgap.streamed.null_model import null_model as streamed_null_model
 from dualgap.streamed.rows import Rows, rows_of
 
@@ -122,12 +122,12 @@ class Problem:
         if self.base.holds_rows is None:
             self.open, outputs = Open(self.base, b, sample_weight, offset), None
             if self.loss.is_vector:
-                rows = rows_of(self.loss, self.n, b, sample_weight, offset)
+                rows = rows_of(self.loss, self.base, b, sample_weight, offset)
                 outputs = self.loss.outputs(rows.labels)
             held = current().holds_easily(row_vectors(self.n, outputs))
             self.base = self.base.holding(held)
         if not self.base.holds_rows:
-            self._view(rows or rows_of(self.loss, self.n, b, sample_weight, offset))
+            self._view(rows or rows_of(self.loss, self.base, b, sample_weight, offset))
             return
         streams = self.base.streams
         b, sample_weight, offset = (read_whole(given) for given in (b, sample_weight, offset))
@@ -256,7 +256,7 @@ class Problem:
                 other._view(
                     rows_of(
                         other.loss,
-                        self.n,
+                        self.base,
                         given,
                         weights and weights.source,
                         offset and offset.source,
@@ -487,7 +487,7 @@ class Problem:
         """P(0)."""
         value = self.loss.value_at_zero if self.offset is None else None
         if value is None and self.streamed is not None:
-            return mean_loss_at(self.streamed, self.loss, self.zeros()[0])
+            return mean_loss_at_zero(self.streamed, self.loss, self.outputs)
         return self.mean_loss(self.predict_zero()) if value is None else value
 
     @cached_property
