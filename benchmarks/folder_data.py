@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap.datasets import write_folder
-from dualgap.datasets.folders import Folder, open
+from dualgap.datasets.folders import Folder, open_folder
 
 ENTRIES = 30
 """Of a sparse row."""
@@ -60,7 +60,7 @@ def folder(path: Path, make: Callable[..., Iterator[Any]], rows: int, columns: i
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_folder(path, labelled(make(rows, columns), columns))
-    return open(path, holds_rows=False)
+    return open_folder(path, holds_rows=False)
 
 
 def measured(action: Callable[[], Any]) -> tuple[float, float]:

@@ -25,10 +25,15 @@ def pieces(n: int) -> Iterator[slice]:
         yield slice(n * k // count, n * (k + 1) // count)
 
 
+def is_one_piece(n: int) -> bool:
+    """Whether `pieces` are one."""
+    return n <= ROWS_AT_ONCE
+
+
 def by_pieces(function: Callable[..., Array], *rows: Array) -> Array:
     """function(*rows), of some rows after the others: what is made on the way stays short."""
     n = len(rows[0])
-    if n <= ROWS_AT_ONCE:
+    if is_one_piece(n):
         return function(*rows)
     out = np.empty(rows[0].shape)
     for at in pieces(n):

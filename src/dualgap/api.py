@@ -17,8 +17,7 @@ from dualgap._types import Data
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
-from dualgap.designs import Design, as_design
-from dualgap.designs.observations import taken_apart
+from dualgap.designs.taking import in_use, spent_on, taken_apart
 from dualgap.designs.threads import within_threads
 from dualgap.driver.arguments import check_threads
 from dualgap.driver.keeping import EVERY
@@ -95,34 +94,36 @@ class Problem(values.Problem):
         memory_limit: int | str | None = None,
     ) -> Result:
         """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
-        return solve_problem(
-            self,
-            algorithm=algorithm,
-            adapt=adapt,
-            mu=mu,
-            schedule=schedule,
-            precondition=precondition,
-            tol=tol,
-            max_passes=max_passes,
-            max_time=max_time,
-            x0=x0,
-            y0=y0,
-            state=state,
-            earlier=earlier,
-            random_state=random_state,
-            n_threads=n_threads,
-            callback=callback,
-            verbose=verbose,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-            memory_limit=memory_limit,
-        )
+        with self.base.in_use():
+            return solve_problem(
+                self,
+                algorithm=algorithm,
+                adapt=adapt,
+                mu=mu,
+                schedule=schedule,
+                precondition=precondition,
+                tol=tol,
+                max_passes=max_passes,
+                max_time=max_time,
+                x0=x0,
+                y0=y0,
+                state=state,
+                earlier=earlier,
+                random_state=random_state,
+                n_threads=n_threads,
+                callback=callback,
+                verbose=verbose,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                resume=resume,
+                memory_limit=memory_limit,
+            )
 
     def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
         """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
         problem = self if y is None else self.held()  # a y has an entry for each row
-        return certify_point(problem, problem.join(x, intercept), y=self.dual_point("y", y))
+        with problem.base.in_use():
+            return certify_point(problem, problem.join(x, intercept), y=self.dual_point("y", y))
 
     def dump(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to a file, which `load` reads back exactly: for a bug report.
@@ -269,9 +270,9 @@ def solve(
     -------
     Result
     """
+    readings, rounds = spent_on(A)
     A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
-    before = as_design(A).ledger.readings if isinstance(A, Design) else 0.0
-    with within_memory(as_bytes("memory_limit", memory_limit)):
+    with within_memory(as_bytes("memory_limit", memory_limit)), in_use(A):
         with within_threads(check_threads(n_threads)):
             problem = Problem(
                 A,
@@ -307,7 +308,8 @@ def solve(
             resume=resume,
             memory_limit=memory_limit,
         )
-    return replace(result, readings=problem.base.ledger.readings - before)
+    ledger = problem.base.ledger
+    return replace(result, readings=ledger.readings - readings, rounds=ledger.rounds - rounds)
 
 
 def certify(
@@ -356,16 +358,18 @@ def certify(
     if fit_intercept is None:
         values = check.numeric("intercept", intercept)
         fit_intercept = bool(values.any() if values.ndim else check.real("intercept", intercept))
-    problem = Problem(
-        A,
-        b,
-        loss=loss,
-        l1=l1,
-        l2=l2,
-        penalty_weights=penalty_weights,
-        regularizer=regularizer,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        offset=offset,
-    )
-    return problem.certify(x, y, intercept=intercept)
+    A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
+    with in_use(A):
+        problem = Problem(
+            A,
+            b,
+            loss=loss,
+            l1=l1,
+            l2=l2,
+            penalty_weights=penalty_weights,
+            regularizer=regularizer,
+            fit_intercept=fit_intercept,
+            sample_weight=sample_weight,
+            offset=offset,
+        )
+        return problem.certify(x, y, intercept=intercept)

@@ -18,12 +18,20 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import by_pieces, per_row, pieces, row_sums, total, weighted_sum
+from dualgap._arrays import (
+    by_pieces,
+    is_one_piece,
+    per_row,
+    pieces,
+    row_sums,
+    total,
+    weighted_sum,
+)
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.files import read_whole
 from dualgap.designs.maps import MapDesign, is_large_map
-from dualgap.designs.observations import taken_apart
+from dualgap.designs.taking import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
@@ -34,7 +42,7 @@ from dualgap.regularizers import Box, ElasticNet, Regularizer
 from dualgap.regularizers.capabilities import check_type, of_problem
 from dualgap.spans.contract import Span
 from dualgap.spans.span import span
-from dualgap.streamed.null_model import mean_loss_at
+from dualgap.streamed.null_model import mean_loss_at_zero
 from dualgap.streamed.null_model import null_model as streamed_null_model
 from dualgap.streamed.rows import Rows, rows_of
 
@@ -122,12 +130,12 @@ class Problem:
         if self.base.holds_rows is None:
             self.open, outputs = Open(self.base, b, sample_weight, offset), None
             if self.loss.is_vector:
-                rows = rows_of(self.loss, self.n, b, sample_weight, offset)
+                rows = rows_of(self.loss, self.base, b, sample_weight, offset)
                 outputs = self.loss.outputs(rows.labels)
             held = current().holds_easily(row_vectors(self.n, outputs))
             self.base = self.base.holding(held)
         if not self.base.holds_rows:
-            self._view(rows or rows_of(self.loss, self.n, b, sample_weight, offset))
+            self._view(rows or rows_of(self.loss, self.base, b, sample_weight, offset))
             return
         streams = self.base.streams
         b, sample_weight, offset = (read_whole(given) for given in (b, sample_weight, offset))
@@ -256,7 +264,7 @@ class Problem:
                 other._view(
                     rows_of(
                         other.loss,
-                        self.n,
+                        self.base,
                         given,
                         weights and weights.source,
                         offset and offset.source,
@@ -414,17 +422,21 @@ class Problem:
 
         So what is made on the way is never as long as the data.
         """
-        sums = [
-            total(values)
-            if self.uniform
-            else weighted_sum(
-                self.q[at], values if self.idle is None else np.where(self.idle[at], 0.0, values)
-            )
-            for at in pieces(self.n)
-            for values in (function(*(row[at] for row in rows)),)
-        ]
-        whole = sums[0] if len(sums) == 1 else total(np.array(sums))
+        if is_one_piece(self.n):
+            whole = self._sum_of(function(*rows), slice(0, self.n))
+        else:
+            cuts = pieces(self.n)
+            sums = [self._sum_of(function(*(row[at] for row in rows)), at) for at in cuts]
+            whole = total(np.array(sums))
         return whole / self.n if self.uniform else whole
+
+    def _sum_of(self, values: Array, at: slice) -> float:
+        """Of some rows: n sum q_i values_i where all weigh the same, else sum q_i values_i."""
+        if self.uniform:
+            return total(values)
+        if self.idle is not None:
+            values = np.where(self.idle[at], 0.0, values)
+        return weighted_sum(self.q[at], values)
 
     def mismatch(self, z: Array, y: Array) -> float:
         """sum_i q_i (phi_i(z_i) + phi_i*(y_i) - y_i z_i), the loss's part of the gap."""
@@ -442,11 +454,13 @@ class Problem:
         """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
         if not self.uniform:
             return self.mean_of(self.loss.value, z, self.b)
+        if is_one_piece(self.n):
+            return self.loss.total(z, self.b, grad) / self.n
         sums = [
             self.loss.total(z[at], self.b[at], None if grad is None else grad[at])
             for at in pieces(self.n)
         ]
-        return (sums[0] if len(sums) == 1 else total(np.array(sums))) / self.n
+        return total(np.array(sums)) / self.n
 
     def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
         """sum_i q_i phi_i(z_i), and phi'(z)."""
@@ -490,7 +504,7 @@ class Problem:
         """P(0)."""
         value = self.loss.value_at_zero if self.offset is None else None
         if value is None and self.streamed is not None:
-            return mean_loss_at(self.streamed, self.loss, self.zeros()[0])
+            return mean_loss_at_zero(self.streamed, self.loss, self.outputs)
         return self.mean_loss(self.predict_zero()) if value is None else value
 
     @cached_property

@@ -66,6 +66,9 @@ class Result:
         paper's unit, rows that the algorithm has visited over n, and what limits are held against;
         this is what a run has cost where reading is dear. `dualgap.solve` includes the reading
         that checks the data, `Problem.solve` does not.
+    rounds : int
+        How often the workers of a cluster were sent tasks, and what they made of these was waited
+        for: for readings of A, and for what was asked of targets, weights and offsets alone.
     setup : Setup
         Passes and seconds of constants, factorisations and changes of variables: before the first
         iteration, and where the run was whitened again; and the seconds in which kernels were
@@ -91,6 +94,7 @@ class Result:
     state: State = field(repr=False)
     notes: list[str] = field(default_factory=list)
     readings: float = 0.0
+    rounds: int = 0
 
     @property
     def slopes(self) -> Slopes | None:
@@ -106,6 +110,8 @@ class Result:
             f"  {self.passes:g} passes after a set-up of {self.setup.passes:g}; "
             f"{self.seconds:.3g} s, set-up {self.setup.seconds:.3g} s of them",
         ]
+        if self.rounds:
+            lines[-1] += f"; {self.rounds} rounds on the cluster"
         if self.setup.kernels > 0.1 * self.seconds:
             lines[-1] += f" ({self.setup.kernels:.3g} s to compile or load kernels)"
         if self.trace.rollbacks:

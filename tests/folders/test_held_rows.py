@@ -76,7 +76,7 @@ def test_a_problem_decides_and_each_call_decides_again(tmp_path):
     assert is_held(problem.solve(memory_limit=MUCH))
     other = dualgap.Problem(opened, **LOGISTIC)
     assert other.streamed is None and not is_held(other.solve(memory_limit=LITTLE))
-    changed = other.replace(b=-opened.b)
+    changed = other.replace(b=-np.asarray(opened.b))
     one, two = (changed.solve(memory_limit=limit, tol=1e-12) for limit in (LITTLE, MUCH))
     assert not is_held(one) and is_held(two)
     np.testing.assert_allclose(one.x, two.x, rtol=1e-4)

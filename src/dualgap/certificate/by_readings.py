@@ -27,6 +27,7 @@ from dualgap.certificate.certifying import NO_DUAL_POINT, stated, without_proof
 from dualgap.certificate.chunks import Piece, Way, prove_chunk
 from dualgap.certificate.proof import Bounds, Penalty, Weight
 from dualgap.certificate.value import Certificate, Kind, not_proved
+from dualgap.designs.executors import sum_rows
 from dualgap.dual_points.feasible import needs_factorisation
 from dualgap.enclosures.directed import (
     TINY,
@@ -128,7 +129,8 @@ def _proved(problem: Problem, x: Array, slopes: Slopes) -> Certificate:
 def _read(problem: Problem, x: Array, slopes: Slopes, way: Way) -> Piece:
     """The sums of all chunks, with what adding them up rounds off."""
     base = problem.base
-    _, sums = base.map_rows(prove_chunk, rows(problem).arrays, framed(problem), x, slopes, way)
+    args = (framed(problem), x, slopes, way)
+    sums = sum_rows(base.executor, base, prove_chunk, rows(problem).arrays, args)
     base.ledger.passes += 2.0 * (problem.outputs or 1)  # A, |A| and their transposes
     more = 1.0 + gam(_chunks(problem) + 8.0)
     S_error = up(up(sums.S_error + up(gam(_chunks(problem) + 8.0) * sums.S_size)) * more)

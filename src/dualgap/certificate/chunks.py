@@ -20,8 +20,8 @@ from dualgap.enclosures.directed import gam, sum_down, sum_up, up
 from dualgap.enclosures.extraction import accurate_sum
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
+from dualgap.streamed.first_look import Form
 from dualgap.streamed.pieces import piece_of
-from dualgap.streamed.rows import Form
 from dualgap.streamed.sums import Matrix, Slopes, dual_point
 
 

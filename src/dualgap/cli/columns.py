@@ -11,8 +11,7 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.cli.model import Model
 from dualgap.datasets import load
-from dualgap.datasets.folders import is_folder
-from dualgap.datasets.folders import open as open_folder
+from dualgap.datasets.folders import is_folder, open_folder
 from dualgap.datasets.loading import format_of, load_table, refuse_options
 from dualgap.datasets.registry import NAMED_SETS
 from dualgap.datasets.tables import Table

@@ -10,7 +10,7 @@ import dualgap
 from dualgap._types import Array
 from dualgap.certificate import Certificate
 from dualgap.certificate.by_readings import certificate_by_readings
-from dualgap.streamed.rows import Form
+from dualgap.streamed.first_look import Form
 from dualgap.streamed.states import dual_rows
 from dualgap.streamed.sums import Setting, Slopes
 

@@ -11,6 +11,7 @@ import dualgap
 from dualgap.cli.common import command, to_json
 from dualgap.cli.options import AsJson, Header, MaxBytes
 from dualgap.datasets import Folder
+from dualgap.datasets.folders import open_folder
 
 
 def convert(
@@ -74,7 +75,7 @@ def check(
 ) -> None:
     """Read all of a folder: its checksums must be right, and its numbers finite."""
     with command():
-        opened = dualgap.open(folder)
+        opened = open_folder(folder)
         opened.check()
         print(to_json(_folder_fields(opened)) if as_json else f"{_folder_line(opened)}: sound")
 

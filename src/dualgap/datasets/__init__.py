@@ -3,8 +3,9 @@
 from dualgap.datasets._errors import DataError
 from dualgap.datasets.archives import load_npz
 from dualgap.datasets.conversion import convert
-from dualgap.datasets.folders import Folder, open, write_folder, write_predictions
+from dualgap.datasets.folders import Folder, write_folder, write_predictions
 from dualgap.datasets.loading import Dataset, load
+from dualgap.datasets.opening import open
 from dualgap.datasets.svmlight import load_svmlight
 from dualgap.datasets.synthetic import synthetic1, synthetic2
 from dualgap.datasets.tables import load_csv

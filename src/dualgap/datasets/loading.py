@@ -17,8 +17,7 @@ from dualgap.datasets._download import cache_folder, check_digest, download, sid
 from dualgap.datasets._errors import DataError
 from dualgap.datasets._streams import STDIN, name_of
 from dualgap.datasets.archives import load_npz
-from dualgap.datasets.folders import Folder, is_folder
-from dualgap.datasets.folders import open as open_folder
+from dualgap.datasets.folders import Folder, is_folder, open_folder
 from dualgap.datasets.registry import NAMED_SETS, NamedSet
 from dualgap.datasets.svmlight import load_svmlight
 from dualgap.datasets.tables import Table, load_arff, read_arff, read_csv

@@ -21,9 +21,12 @@ from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.blocks import BlockDesign
 from dualgap.designs.chunks import Chunk
+from dualgap.designs.cluster import RoundFailed, RoundTimeout
+from dualgap.designs.collections import is_dask
 from dualgap.designs.columns import Columns
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
+from dualgap.designs.dask import DaskDesign
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
 from dualgap.designs.files import FileArray, is_mapped
@@ -59,6 +62,7 @@ __all__ = [
     "ColumnAccess",
     "Columns",
     "Cuts",
+    "DaskDesign",
     "DenseDesign",
     "Design",
     "Executor",
@@ -71,6 +75,8 @@ __all__ = [
     "Products",
     "Reduce",
     "RotatedDesign",
+    "RoundFailed",
+    "RoundTimeout",
     "RowAccess",
     "Rows",
     "ScaledDesign",
@@ -98,6 +104,8 @@ def as_design(A: Data) -> Design:
     """
     if isinstance(A, Design):
         return _checked_design(A)
+    if is_dask(A):
+        return DaskDesign(A)
     if sp.issparse(A):
         A = _checked_sparse(A)
         parted = A.format == "csr" and pays_to_part(A.shape[1], A.nnz)

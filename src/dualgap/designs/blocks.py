@@ -222,8 +222,13 @@ def _compressed(A: Any) -> SparseSource:
 
 def chunk_rows(source: RowSource) -> int:
     """How many rows make a chunk, which follows from the data alone."""
-    n, d = source.shape
-    if isinstance(source, SparseSource):
-        entries = max(SPARSE_CHUNK_BYTES // 12, ENTRIES_PER_COLUMN * d)
-        return max(1, min(n, n * entries // max(1, source.nonzeros)))
-    return min(n, CHUNK_BLOCKS * block_rows(d))
+    entries = source.nonzeros if isinstance(source, SparseSource) else None
+    return rows_of_chunks(*source.shape, entries)
+
+
+def rows_of_chunks(n: int, d: int, entries: int | None) -> int:
+    """The same of n rows and d columns, with so many entries if they are sparse."""
+    if entries is None:
+        return min(n, CHUNK_BLOCKS * block_rows(d))
+    most = max(SPARSE_CHUNK_BYTES // 12, ENTRIES_PER_COLUMN * d)
+    return max(1, min(n, n * most // max(1, entries)))

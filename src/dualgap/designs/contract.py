@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from abc import ABC
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -67,6 +68,8 @@ class Design(ABC):
     a problem on these data decides, by the memory there is."""
     fingerprint: str = ""
     """What tells these data from others, such as the size and time of a file; empty: unknown."""
+    notes: tuple[str, ...] = ()
+    """What a result says of how these data were taken."""
     survey: Survey | None = None
     """What the first reading finds out besides; None where nobody has asked for it (`surveyed`)."""
     dtype: np.dtype[np.float64] = np.dtype(np.float64)
@@ -153,6 +156,14 @@ class Design(ABC):
             other._executor = executor
         other.ledger = self.ledger
         return other
+
+    def in_use(self) -> AbstractContextManager[None]:
+        """While this lasts a design may keep what it then releases."""
+        return nullcontext()
+
+    def place_of(self, row: int) -> str:
+        """What messages call a row."""
+        return f"row {row}"
 
     def holding(self, rows: bool) -> Design:
         """The same data with their rows held, or not, for who decides on that."""
@@ -248,6 +259,20 @@ class Design(ABC):
         if task is there_and_back:
             return self._there_and_back(rows, *args)
         return self.executor.map_rows(self, task, rows, args)
+
+    def made_rows(
+        self, task: RowTask[Sums], rows: RowArrays, *args: Any, tail: tuple[int, ...] = ()
+    ) -> Any:
+        """The one array that the task makes in `map_rows`, or what finds it when it is asked for.
+
+        Parameters
+        ----------
+        task, rows, *args
+            As for `map_rows`.
+        tail : tuple of int
+            The shape of an entry.
+        """
+        return self.map_rows(task, rows, *args)[0][0]
 
     def _there_and_back(
         self, rows: RowArrays, x: Array, between: Between, *args: Any

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -48,6 +48,29 @@ class Executor(Protocol):
         self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
     ) -> tuple[RowArrays, Sums]:
         """The rows that the chunks make, in order, and the sums over all chunks."""
+
+
+@runtime_checkable
+class SumsRows(Protocol):
+    """An executor that would have to send rows somewhere, and knows when there are none."""
+
+    def sum_rows(
+        self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
+    ) -> Sums:
+        """As `Executor.map_rows`, with a task that makes no rows."""
+
+
+def sum_rows(
+    executor: Executor,
+    source: Source,
+    task: RowTask[Sums],
+    rows: RowArrays,
+    args: tuple[Any, ...],
+) -> Sums:
+    """The sums over all chunks of a task that takes rows and makes none."""
+    if isinstance(executor, SumsRows):
+        return executor.sum_rows(source, task, rows, args)
+    return executor.map_rows(source, task, rows, args)[1]
 
 
 def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) -> Sums:

@@ -41,15 +41,17 @@ class Ledger:
     Attributes
     ----------
     rows : float
+    rounds : int
+        Rounds of messages with the workers of a cluster, whatever they were about.
     passes : float
         Of products, norms and Gram matrices. Copies, and work on copied columns or by kernels on
         single rows, have none here.
     """
 
-    __slots__ = ("n", "passes", "rows")
+    __slots__ = ("n", "passes", "rounds", "rows")
 
     def __init__(self, n: int, rows: float = 0.0) -> None:
-        self.n, self.rows, self.passes = n, float(rows), 0.0
+        self.n, self.rows, self.passes, self.rounds = n, float(rows), 0.0, 0
 
     @property
     def readings(self) -> float:

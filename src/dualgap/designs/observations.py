@@ -53,15 +53,3 @@ class Observations:
     def shape(self) -> tuple[int, int]:
         """The shape of the design."""
         return self.design.shape
-
-
-def taken_apart(A: Any, b: Any, sample_weight: Any, offset: Any) -> tuple[Any, Any, Any, Any]:
-    """Matrix, targets, weights and offset; what is given beside observations goes before theirs."""
-    if isinstance(A, Observations):
-        b = A.b if b is None else b
-        sample_weight = A.weights if sample_weight is None else sample_weight
-        offset = A.offset if offset is None else offset
-        A = A.design
-    if b is None:
-        raise TypeError("b is missing: the targets, one value per row of A.")
-    return A, b, sample_weight, offset

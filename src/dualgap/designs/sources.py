@@ -44,6 +44,10 @@ class DenseSource:
         self.shape = (int(A.shape[0]), int(A.shape[1]))
         self.nbytes = self.shape[0] * self.shape[1] * A.dtype.itemsize
 
+    def __sizeof__(self) -> int:
+        """What dask takes a block to weigh."""
+        return self.nbytes
+
     @property
     def mark(self) -> str:
         """Of its file."""
@@ -76,6 +80,10 @@ class SparseSource:
         self.nbytes = self.nonzeros * entry + len(indptr) * indptr.dtype.itemsize
         self._seen: dict[tuple[int, int], bool] = {}
         """Rows that were looked at, and whether each of their entries is there once, in order."""
+
+    def __sizeof__(self) -> int:
+        """What dask takes a block to weigh."""
+        return self.nbytes
 
     @property
     def mark(self) -> str:

@@ -146,22 +146,12 @@ def not_finite(design: Design, squares: Array) -> ValueError:
     Arrays are looked at before; other data are not.
     """
     j = int(np.flatnonzero(~np.isfinite(squares))[0])
-    (count,) = design.reduce(tasks.count_not_finite)
+    count, rows = design.reduce(tasks.count_not_finite)
     if not count:
         return ValueError(
             f"A is too large to be squared in column {j}. Measure that column in a larger unit."
         )
     return ValueError(
         f"A is not finite: {count} of its entries are not, some of them in column {j}; the first "
-        f"one is in row {_first_not_finite(design)}. Drop or impute missing values first."
+        f"one is in {design.place_of(min(rows))}. Drop or impute missing values first."
     )
-
-
-def _first_not_finite(design: Design) -> int:
-    """The first row with such an entry; chunks are read until it is found."""
-    for part in range(design.cuts.partitions):
-        for chunk in design.chunks(part):
-            bad = np.flatnonzero(~np.isfinite(chunk.row_norms_sq()))
-            if bad.size and not np.isfinite(chunk.entries()).all():
-                return int(chunk.rows.start + bad[0])
-    raise AssertionError("all entries are finite")

@@ -183,6 +183,14 @@ def gram_of_columns(chunk: Chunk, rows: tuple[Array], at: Places) -> tuple[tuple
     return (), (chunk.gram(rows[0], at),)
 
 
-def count_not_finite(chunk: Chunk) -> tuple[int]:
-    """How many entries are not finite numbers."""
-    return (int(np.count_nonzero(~np.isfinite(chunk.entries()))),)
+def count_not_finite(chunk: Chunk) -> tuple[int, tuple[int, ...]]:
+    """How many entries are not finite numbers, and the first row with such an entry."""
+    count = int(np.count_nonzero(~np.isfinite(chunk.entries())))
+    if not count:
+        return 0, ()
+    if chunk.sparse is None:
+        bad = np.flatnonzero(~np.isfinite(chunk.dense()).all(axis=1))
+    else:
+        entries = chunk.sparse.tocoo()
+        bad = entries.row[~np.isfinite(entries.data)]
+    return count, (chunk.rows.start + int(bad.min()),)

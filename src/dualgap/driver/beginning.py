@@ -74,7 +74,7 @@ class Beginning:
         """Count from here; a state of a set-up that was interrupted is nothing but a point."""
         self.chosen: Algorithm = FIRST
         self.conditioner: Preconditioner | None = None
-        self.notes: list[str] = list(self.settled)
+        self.notes: list[str] = [*self.problem.base.notes, *self.settled]
         self.left: Earlier | None = None
         """Where another process has left the run."""
         self.resumes = self.keeper is not None and self.keeper.file is not None
@@ -152,7 +152,7 @@ class Beginning:
         if units is not None and algorithm == "auto":
             easier = self._in(units.begin(problem))
         chosen, notes = as_algorithm(algorithm, easier, with_steps=bool(self.options))
-        self.notes = self.settled + notes
+        self.notes = self.notes + notes
         if wanted == "auto":
             conditioner = automatic_preconditioner(
                 chosen, problem, units, named=algorithm != "auto"

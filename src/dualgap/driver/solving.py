@@ -56,7 +56,8 @@ def solve_problem(
     memory_limit: int | str | None = None,
 ) -> Result:
     """Check the arguments, start, run, certify; the parameters are those of `dualgap.solve`."""
-    called, before = time.perf_counter(), problem.base.ledger.readings
+    called, ledger = time.perf_counter(), problem.base.ledger
+    before, rounds = ledger.readings, ledger.rounds
     limit = as_bytes("memory_limit", memory_limit)
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
@@ -88,9 +89,10 @@ def solve_problem(
     )  # fmt: skip
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
     with within_memory(memory), within_threads(n_threads, problem.base.executor), quiet:
-        return _carried_out(
+        result = _carried_out(
             beginning, called, before, seconds, verbose, callback, tol=tol, max_passes=max_passes
         )
+    return replace(result, rounds=ledger.rounds - rounds)
 
 
 def _carried_out(

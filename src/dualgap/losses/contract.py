@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import ROWS_AT_ONCE, pieces, total
+from dualgap._arrays import is_one_piece, pieces, total
 from dualgap._types import Array
 
 NEEDED_BY = {
@@ -410,7 +410,7 @@ class Loss:
 
     def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
         """sum_i phi(z_i), and phi'(z)."""
-        if len(z) <= ROWS_AT_ONCE:
+        if is_one_piece(len(z)):
             value, grad = self.value_grad(z, b)
             return total(value), grad
         slopes, sums = np.empty(z.shape), []

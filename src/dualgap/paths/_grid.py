@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.preconditioners import asked
 from dualgap.problem import Problem
+from dualgap.streamed.null_model import class_shares, slope_at
 from dualgap.streamed.reading import read
 from dualgap.streamed.sums import Ask
 
@@ -98,12 +98,15 @@ def _null_intercept(problem: Problem) -> Any:
             raise ValueError("with an offset and several classes, give the lambdas.")
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(_shares(problem, problem.outputs)), -700.0)
-    if loss.is_quadratic:
-        return _mean(problem, lambda b, offset: b - offset)
 
     def slope(c: float) -> float:
-        return _mean(problem, lambda b, offset: loss.grad(c + offset + np.zeros(len(b)), b))
+        if problem.streamed is not None:
+            return slope_at(problem.streamed, loss, c)
+        z = c + (np.zeros(problem.n) if problem.offset is None else problem.offset)
+        return problem.mean(loss.grad(z, problem.b))
 
+    if loss.is_quadratic:
+        return -slope(0.0)
     low, high = -1.0, 1.0
     while slope(low) > 0 and low > -1e12:
         low *= 2.0
@@ -114,19 +117,9 @@ def _null_intercept(problem: Problem) -> Any:
     return float(brentq(slope, low, high, xtol=1e-14, rtol=1e-15))
 
 
-def _mean(problem: Problem, values: Callable[[Array, Any], Array]) -> float:
-    """sum_i q_i values(b_i, offset_i)."""
-    if problem.streamed is not None:
-        return problem.streamed.mean(lambda b, offset: values(b, 0.0 if offset is None else offset))
-    return problem.mean(values(problem.b, 0.0 if problem.offset is None else problem.offset))
-
-
 def _shares(problem: Problem, classes: int) -> Array:
     """What share of the weight each class has."""
-    if problem.streamed is None:
-        codes = problem.b.astype(np.intp)
-        return np.asarray(np.bincount(codes, weights=problem.q, minlength=classes), np.float64)
-    total = np.zeros(classes)
-    for b, w, _ in problem.streamed.pieces():
-        total += np.bincount(b.astype(np.intp), weights=w, minlength=classes)
-    return total / problem.streamed.known.total
+    if problem.streamed is not None:
+        return class_shares(problem.streamed, classes)
+    codes = problem.b.astype(np.intp)
+    return np.asarray(np.bincount(codes, weights=problem.q, minlength=classes), np.float64)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.designs.chunks import Chunk
 from dualgap.losses import Loss, RegressionLoss
 from dualgap.losses.multinomial import softmax
+from dualgap.streamed.first_look import Form, starts_at_zero, takes_labels, weighted_total
+from dualgap.streamed.folds import Parts, mean_of
 from dualgap.streamed.rows import Rows
 
 STEPS = 60
@@ -18,19 +21,29 @@ DIGITS = 1e-3
 """The share of P0 to which it is found: it is a unit."""
 
 
-def mean_loss_at(rows: Rows, loss: Loss, c: Array) -> float:
-    """The mean loss of the predictions c + offset, c a number or one for each class."""
-    return _mean(rows, loss.value, c)
+class At(NamedTuple):
+    """The mean loss at the predictions c + offset, and what Newton's method asks for besides."""
+
+    value: float
+    slope: Array
+    """In c; with K classes there are K."""
+    bend: Array
+    """The mean of phi''; with classes that of their probabilities p, and 2 diag(p) >= phi''."""
 
 
-def _mean(rows: Rows, formula: Callable[[Array, Array], Array], c: Array) -> float:
-    """The mean of a formula of the loss there."""
+class Sums(NamedTuple):
+    """The sums of pieces, class by class."""
 
-    def values(b: Array, offset: Array | None) -> Array:
-        z = np.array(np.broadcast_to(c, (len(b), *np.shape(c))))
-        return formula(z if offset is None else z + offset, b)
+    value: Parts
+    slopes: tuple[tuple[float, ...], ...]
+    bends: tuple[tuple[float, ...], ...]
 
-    return rows.mean(values)
+
+def mean_loss_at_zero(rows: Rows, loss: Loss, classes: int | None) -> float:
+    """The mean loss of the predictions c + offset, c = 0."""
+    if starts_at_zero(loss):
+        return mean_of(rows.look.at_zero, rows.known.total)
+    return _at(rows, loss, np.zeros(() if classes is None else classes)).value
 
 
 def null_model(rows: Rows, loss: Loss) -> tuple[float | Array, float]:
@@ -41,52 +54,86 @@ def null_model(rows: Rows, loss: Loss) -> tuple[float | Array, float]:
         b = np.array([rows.constant])
         known = loss.null_point(b, np.ones(1), np.zeros(1))
         c = float(loss.conj_grad(np.zeros(1), b)[0]) if known is None else known
-        return c, mean_loss_at(rows, loss, np.asarray(c))
+        return c, _at(rows, loss, np.asarray(c)).value
     return _by_newton(rows, loss)
+
+
+def slope_at(rows: Rows, loss: Loss, c: float) -> float:
+    """The slope of the mean loss of the predictions c + offset, in c."""
+    return float(_at(rows, loss, np.asarray(c)).slope)
+
+
+def class_shares(rows: Rows, classes: int) -> Array:
+    """What share of the weight each class has."""
+    shares = np.zeros(classes)
+    shares[rows.labels.astype(np.intp)] = rows.look.labels.weights / rows.known.total
+    return shares
+
+
+def _at(rows: Rows, loss: Loss, c: Array) -> At:
+    """One sweep over targets and offsets; none where it is enough to know what labels weigh."""
+    W = rows.known.total
+    if takes_labels(loss) and rows.offset is None:
+        convert, weights = rows.targets.convert, rows.look.labels.weights
+        b = rows.labels if convert is None else convert(rows.labels)
+        found = _sums(loss, b, np.where(weights > 0.0, weights, 0.0), None, c)
+    else:
+        found = rows.fold(sums_at, loss, c)
+    slopes, bends = (
+        np.array([mean_of(parts, W) for parts in zip(*each, strict=True)])
+        for each in (found.slopes, found.bends)
+    )
+    return At(mean_of(found.value, W), slopes.reshape(c.shape), bends.reshape(c.shape))
+
+
+def sums_at(
+    chunk: Chunk, rows: tuple[Array, ...], form: Form, loss: Loss, c: Array
+) -> tuple[tuple[()], Sums]:
+    """Those of some rows: a task for `Rows.fold`."""
+    b, w, offset = form.split(rows)
+    return (), _sums(loss, b, w, offset, c)
+
+
+def _sums(loss: Loss, b: Array, w: Array | None, offset: Array | None, c: Array) -> Sums:
+    z = np.array(np.broadcast_to(c, (len(b), *c.shape)))
+    z = z if offset is None else z + offset
+    slope, bend = loss.grad(z, b), softmax(z)[0] if loss.is_vector else loss.hess(z, b)
+    value = weighted_total(w, loss.value(z, b))
+    slopes, bends = (
+        tuple([weighted_total(w, one) for one in each.reshape(len(b), -1).T])
+        for each in (slope, bend)
+    )
+    return Sums((value,), (slopes,), (bends,))
 
 
 def _of_classes(rows: Rows, loss: Loss) -> tuple[Array, float]:
     """From the logarithms of the shares of classes, which are right where there is no offset."""
-    K = loss.outputs(rows.labels) or 1
-    shares = _each(rows, lambda b, z, k: (b == k).astype(np.float64), np.zeros(K))
-    c = np.log(np.maximum(shares, 1e-300))
-    best = mean_loss_at(rows, loss, c)
+    c = np.log(np.maximum(class_shares(rows, loss.outputs(rows.labels) or 1), 1e-300))
+    at = _at(rows, loss, c)
     for _ in range(STEPS if rows.offset is not None else 0):
-        slope = _each(rows, lambda b, z, k: loss.grad(z, b)[:, k], c)
-        p = _each(rows, lambda b, z, k: softmax(z)[0][:, k], c)
-        step, t = -slope / np.maximum(p, 1e-3), 1.0  # 2 diag(p) is above the second derivatives
-        while t > 1e-6 and not (value := mean_loss_at(rows, loss, c + t * step)) < best:
+        step, t, there = -at.slope / np.maximum(at.bend, 1e-3), 1.0, at
+        while t > 1e-6 and not (there := _at(rows, loss, c + t * step)).value < at.value:
             t *= 0.25
         if t <= 1e-6:
             break
-        gained, best, c = best - value, value, c + t * step
-        if gained <= 0.1 * DIGITS * best:
+        gained, at, c = at.value - there.value, there, c + t * step
+        if gained <= 0.1 * DIGITS * at.value:
             break
-    return c, best
-
-
-def _each(rows: Rows, formula: Callable[[Array, Array, int], Array], c: Array) -> Array:
-    """The means of a formula of target, prediction and class, one for each class."""
-
-    def of_class(k: int) -> float:
-        return _mean(rows, lambda z, b: formula(b, z, k), c)
-
-    return np.array([of_class(k) for k in range(c.size)])
+    return c, at.value
 
 
 def _by_newton(rows: Rows, loss: Loss) -> tuple[float, float]:
     """Newton's method in one number, with an interval around its solution once there is one."""
     c, low, high = 0.0, -math.inf, math.inf
     if isinstance(loss, RegressionLoss):  # the best c is between the least and the largest residual
-        low, high = _residuals(rows)
+        low, high = rows.look.residuals.low, rows.look.residuals.high
         if low == high:
-            return low, mean_loss_at(rows, loss, np.asarray(low))
-        c = rows.mean(lambda b, offset: b if offset is None else b - offset)
+            return low, _at(rows, loss, np.asarray(low)).value
+        c = mean_of(rows.look.residual, rows.known.total)
     best, at, far = math.inf, c, 1.0
     for _ in range(STEPS):
-        here = np.asarray(c)
-        value, slope = mean_loss_at(rows, loss, here), _mean(rows, loss.grad, here)
-        bend = _mean(rows, loss.hess, here)
+        value, slopes, bends = _at(rows, loss, np.asarray(c))
+        slope, bend = float(slopes), float(bends)
         if value < best:
             best, at = value, c
         if slope == 0.0 or not math.isfinite(slope):
@@ -101,13 +148,3 @@ def _by_newton(rows: Rows, loss: Loss) -> tuple[float, float]:
             new = 0.5 * (low + high) if math.isfinite(low + high) else c - math.copysign(far, slope)
         c = new
     return at, best
-
-
-def _residuals(rows: Rows) -> tuple[float, float]:
-    """The least and the largest b - offset of rows with weight."""
-    low, high = math.inf, -math.inf
-    for b, w, offset in rows.pieces():
-        r = b if offset is None else b - offset
-        r = r if w is None else r[w > 0.0]
-        low, high = min(low, r.min(initial=low)), max(high, r.max(initial=high))
-    return float(low), float(high)

@@ -12,7 +12,7 @@ from dualgap.designs import Design, InterceptDesign
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.dense import DenseRows
 from dualgap.problem import Problem
-from dualgap.streamed.rows import Form
+from dualgap.streamed.first_look import Form
 
 
 def framed(problem: Problem) -> Problem:

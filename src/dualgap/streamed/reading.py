@@ -9,11 +9,13 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs.chunks import Chunk
+from dualgap.designs.executors import sum_rows
 from dualgap.designs.survey import not_finite
 from dualgap.objective.separability import is_small, rays
 from dualgap.problem import Problem
+from dualgap.streamed.first_look import Form
 from dualgap.streamed.pieces import framed, piece_of
-from dualgap.streamed.rows import Form, Rows
+from dualgap.streamed.rows import Rows
 from dualgap.streamed.sums import Ask, Setting, look
 
 NOTHING = np.empty(0)
@@ -68,7 +70,8 @@ def read(problem: Problem, ask: Ask) -> Look:
     kept, base = rows(problem), problem.base
     setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        _, sums = _cut_for(base, ask).map_rows(look, kept.arrays, ask, setting)
+        cut = _cut_for(base, ask)
+        sums = sum_rows(cut.executor, cut, look, kept.arrays, (ask, setting))
     base.ledger.passes += 1.0
     W = kept.known.total
     if not known:
@@ -115,7 +118,8 @@ def separates(problem: Problem, x: Array) -> bool:
     """Whether the ray of x is proved to lower P for ever, for a reading."""
     kept = rows(problem)
     exact = is_small(problem.n, problem.size)
-    _, found = problem.base.map_rows(rays_of, kept.arrays, framed(problem), x, kept.form, exact)
+    base, args = problem.base, (framed(problem), x, kept.form, exact)
+    found = sum_rows(base.executor, base, rays_of, kept.arrays, args)
     return not found[0] and bool(found[1])
 
 

@@ -7,27 +7,24 @@ of them, which reads none of A, checks them and finds what is needed of them bef
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import total
 from dualgap._types import Array
+from dualgap.designs import Design
+from dualgap.designs.cuts import Sums
+from dualgap.designs.executors import RowTask
 from dualgap.designs.files import mark_of, watched
 from dualgap.enclosures.directed import down, up
-from dualgap.enclosures.extraction import accurate_sum
 from dualgap.losses import Loss, MarginLoss
+from dualgap.streamed.first_look import FirstLook, Form, first_look, takes_labels
+from dualgap.streamed.folds import fold
 
-PIECE = 1 << 16
-"""Rows that are looked at together."""
-MOST_LABELS = 1 << 16
-"""So many classes are told apart; with more the matrices of their coefficients would be huge."""
-MANY_LABELS = 16
-"""Up to so many known labels are looked for one by one, which is faster than to sort."""
+Convert = Callable[[Array], Array]
 
 
 class RowValues:
@@ -37,19 +34,16 @@ class RowValues:
     ----------
     source : array or FileArray
         Anything with a shape and slices of its first axis.
-    shape : tuple of int
     convert : callable, optional
         What is made of each slice.
     """
 
-    def __init__(
-        self, source: Any, shape: tuple[int, ...], convert: Callable[[Array], Array] | None = None
-    ) -> None:
-        self.source, self.shape, self.convert = source, shape, convert
+    def __init__(self, source: Any, convert: Convert | None = None) -> None:
+        self.source, self.shape, self.convert = source, tuple(source.shape), convert
 
     def __len__(self) -> int:
         """Rows."""
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __getitem__(self, at: slice) -> Array:
         """Those of consecutive rows. Never a view: kernels take writable arrays."""
@@ -61,12 +55,6 @@ class RowValues:
         raise TypeError(
             "these data are read a piece at a time, and nothing with an entry for each row is held."
         )
-
-    def pieces(self) -> Iterator[tuple[slice, Array]]:
-        """All of them, some rows after the others."""
-        for start in range(0, self.shape[0], PIECE):
-            at = slice(start, min(start + PIECE, self.shape[0]))
-            yield at, self[at]
 
 
 class Weights(NamedTuple):
@@ -100,6 +88,10 @@ class Rows:
         The labels or classes that occur, and those on rows with weight, where the loss takes such.
     constant : float or None
         The target of all rows with weight, if it is the same.
+    look : FirstLook
+        What else the first look has found.
+    base : Design
+        Whose rows they are.
     """
 
     targets: RowValues
@@ -109,6 +101,8 @@ class Rows:
     labels: Array
     seen: Array
     constant: float | None
+    look: FirstLook
+    base: Design
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -120,21 +114,16 @@ class Rows:
         """Which of them there are."""
         return Form(self.weights is not None, self.offset is not None)
 
-    def pieces(self) -> Iterator[tuple[Array, Array | None, Array | None]]:
-        """b, w and offset, some rows after the others."""
-        for at, b in self.targets.pieces():
-            yield (
-                b,
-                None if self.weights is None else self.weights[at],
-                None if self.offset is None else self.offset[at],
-            )
+    def fold(self, task: RowTask[Sums], *args: Any) -> Sums:
+        """The sums of ``task(chunk, rows, form, *args)``, which read none of A."""
+        return fold(self.base, task, self.arrays, self.form, *args)
 
     def views(self, n: int) -> tuple[Any, Any, Any, Any]:
         """b, w, q = w/W and offset, of which nobody gets more than a piece at a time."""
         q: Any = np.broadcast_to(1.0 / n, (n,))
         if self.weights is not None:
             W = self.known.total
-            q = RowValues(self.weights.source, (n,), lambda w: w / W)
+            q = RowValues(self.weights.source, Share(W))
         return self.targets, self.weights, q, self.offset
 
     @property
@@ -142,40 +131,20 @@ class Rows:
         """Whether all rows with weight have the same target."""
         return self.constant is not None
 
-    def mean(self, values: Callable[[Array, Array | None], Array]) -> float:
-        """sum_i w_i values(b_i, offset_i) / W; rows without weight play no part."""
-        parts = []
-        for b, w, offset in self.pieces():
-            found = values(b, offset)
-            parts.append(total(found if w is None else np.where(w > 0.0, w * found, 0.0)))
-        return math.fsum(parts) / self.known.total if np.isfinite(parts).all() else math.inf
-
     @property
     def fingerprint(self) -> str:
         """Name, size and time of the files that they lie in; nothing of arrays in memory."""
         return ";".join(mark_of(values.source) for values in self.arrays)
 
 
-class Form(NamedTuple):
-    """Which arrays belong to the rows, besides targets."""
-
-    weighted: bool
-    has_offset: bool
-
-    def split(self, rows: tuple[Array, ...]) -> tuple[Array, Array | None, Array | None]:
-        """b, w and offset of a chunk, from the arrays that there are."""
-        rest = list(rows[1:])
-        w = rest.pop(0) if self.weighted else None
-        return rows[0], w, rest.pop(0) if self.has_offset else None
-
-
-def rows_of(loss: Loss, n: int, b: Any, sample_weight: Any, offset: Any) -> Rows:
-    """Check what belongs to the rows, a piece at a time.
+def rows_of(loss: Loss, base: Design, b: Any, sample_weight: Any, offset: Any) -> Rows:
+    """Check what belongs to the rows, and look at it.
 
     Parameters
     ----------
     loss : Loss
-    n : int
+    base : Design
+        Whose rows they are.
     b, sample_weight, offset : array or memory map
         As `Problem` takes them.
 
@@ -184,28 +153,33 @@ def rows_of(loss: Loss, n: int, b: Any, sample_weight: Any, offset: Any) -> Rows
     TypeError, ValueError
         As where rows are held.
     """
-    weights = None
-    if sample_weight is not None:
-        weights = RowValues(_of_shape("sample_weight", sample_weight, (n,)), (n,))
-    known = _weights(weights, n)
+    n = base.shape[0]
+    weights = given = None
     source = _of_shape("b", b, (n,))
-    labels, seen, constant = _targets(loss, RowValues(source, (n,)), weights)
-    convert: Callable[[Array], Array] | None = None
+    if sample_weight is not None:
+        weights = RowValues(_of_shape("sample_weight", sample_weight, (n,)))
+    if offset is not None:
+        given = RowValues(_of_shape("offset", offset, (n, None) if loss.is_vector else (n,)))
+    arrays = tuple(v for v in (RowValues(source), weights, given) if v is not None)
+    look = fold(base, first_look, arrays, Form(weights is not None, given is not None), loss)
+    known = Weights(float(n), float(n), float(n), True, 1.0) if weights is None else _known(look)
+    labels, seen = look.labels.values, look.labels.values[look.labels.weights > 0.0]
+    if takes_labels(loss):
+        loss.targets(labels, labels.size)  # says what is wrong with them
+    if given is not None and loss.is_vector:
+        _of_shape("offset", offset, (n, loss.outputs(labels) or 1))
+    convert: Convert | None = None
     if isinstance(loss, MarginLoss) and type(loss).targets is MarginLoss.targets:
         convert = _to_signs if (labels == 0.0).any() else None
     elif type(loss).targets is not Loss.targets and not _is_ours(loss):
-        convert = _by(loss)
+        convert = Targets(loss)
+    low, high = look.targets.low, look.targets.high
+    constant = low if low == high else None
     if convert is not None:
         seen = np.unique(convert(seen)) if seen.size else seen
         constant = None if constant is None else float(convert(np.array([constant]))[0])
-    given = None
-    if offset is not None:
-        shape = (n, loss.outputs(labels) or 1) if loss.is_vector else (n,)
-        given = RowValues(_of_shape("offset", offset, shape), shape)
-        for at, values in given.pieces():
-            with _named(at):
-                check.vector("offset", values.ravel(), values.size, what="row", smallest=0.0)
-    return Rows(RowValues(source, (n,), convert), weights, given, known, labels, seen, constant)
+    targets = RowValues(source, convert)
+    return Rows(targets, weights, given, known, labels, seen, constant, look, base)
 
 
 def _is_ours(loss: Loss) -> bool:
@@ -218,20 +192,40 @@ def _to_signs(labels: Array) -> Array:
     return 2.0 * labels - 1.0
 
 
-def _by(loss: Loss) -> Callable[[Array], Array]:
+@dataclass(frozen=True)
+class Targets:
     """What a loss from elsewhere makes of targets, taken to be made of each by itself."""
-    return lambda values: np.array(loss.targets(values, len(values)), dtype=np.float64)
+
+    loss: Loss
+
+    def __call__(self, values: Array) -> Array:
+        """Of some."""
+        return np.array(self.loss.targets(values, len(values)), dtype=np.float64)
 
 
-def _of_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Any:
+@dataclass(frozen=True)
+class Share:
+    """Weights over their sum."""
+
+    whole: float
+
+    def __call__(self, values: Array) -> Array:
+        """Of some."""
+        return values / self.whole
+
+
+def _of_shape(argument: str, values: Any, shape: tuple[int | None, ...]) -> Any:
     """What has slices, of this shape; a list, or a column of a data frame, becomes an array."""
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if not (hasattr(values, "shape") and hasattr(values, "dtype")):
         values = check.numeric(argument, values)
-    if tuple(values.shape) != shape:
+    found = tuple(values.shape)
+    known = tuple(None if side is None else of for of, side in zip(found, shape, strict=False))
+    if len(found) != len(shape) or known != shape:
+        expected = str(shape).replace("None", "K")
         raise ValueError(
-            f"{argument} has shape {tuple(values.shape)}; expected {shape}, one entry per row of A."
+            f"{argument} has shape {found}; expected {expected}, one entry per row of A."
         )
     if values.dtype.kind not in "biuf":
         raise TypeError(
@@ -240,64 +234,13 @@ def _of_shape(argument: str, values: Any, shape: tuple[int, ...]) -> Any:
     return watched(values)
 
 
-@contextmanager
-def _named(at: slice) -> Iterator[None]:
-    """What a check says of an entry is about the entry of a piece."""
-    try:
-        yield
-    except ValueError as wrong:
-        raise ValueError(f"in the rows from {at.start} on: {wrong}") from None
-
-
-def _weights(weights: RowValues | None, n: int) -> Weights:
-    if weights is None:
-        return Weights(float(n), float(n), float(n), True, 1.0)
-    sums: list[float] = []
-    errors, least, most, empty = 0.0, math.inf, 0.0, False
-    for at, w in weights.pieces():
-        with _named(at):
-            zero = "to leave that row out"
-            check.nonnegative("sample_weight", w, len(w), what="row", zero=zero)
-        some, error = accurate_sum(w)
-        sums.append(some)
-        errors = up(errors + error)
-        most, empty = max(most, float(w.max())), empty or bool((w == 0.0).any())
-        least = min(least, float(np.min(w, where=w > 0.0, initial=math.inf)))
-    if most == 0.0:
+def _known(look: FirstLook) -> Weights:
+    """What is known of weights; the sums of pieces are added up exactly."""
+    least, most = look.weights.low, look.weights.high
+    if not most > 0.0:
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")
-    whole = math.fsum(sums)
+    whole, errors = math.fsum(look.weight), 0.0
+    for error in look.errors:
+        errors = up(errors + error)
     low, high = down(down(whole) - errors), up(up(whole) + errors)
-    return Weights(whole, low, high, least == most and not empty, least)
-
-
-def _targets(
-    loss: Loss, targets: RowValues, weights: RowValues | None
-) -> tuple[Array, Array, float | None]:
-    """Check all targets: labels that occur, with weight, and the target if there is only one."""
-    labels = seen = np.empty(0)
-    takes_labels, low, high = isinstance(loss, MarginLoss) or loss.is_vector, math.inf, -math.inf
-    for at, b in targets.pieces():
-        counts = b if weights is None else b[weights[at] > 0.0]
-        with _named(at):
-            if takes_labels:
-                check.vector("b", b, len(b), what="row of A")
-            else:
-                loss.targets(b, len(b))
-        if takes_labels:
-            labels, seen = _joined(labels, b), _joined(seen, counts)
-            if labels.size > MOST_LABELS:
-                break
-        low, high = min(low, counts.min(initial=low)), max(high, counts.max(initial=high))
-    if takes_labels:
-        loss.targets(labels, labels.size)  # says what is wrong with them
-    return labels, seen, float(low) if low == high else None
-
-
-def _joined(known: Array, b: Array) -> Array:
-    """The labels that are known and those of some rows."""
-    if known.size <= MANY_LABELS:
-        new = np.ones(len(b), dtype=bool)
-        for label in known:
-            new &= b != label
-        b = b[new]
-    return np.union1d(known, b) if b.size else known
+    return Weights(whole, low, high, least == most and not look.idle, least)

@@ -49,8 +49,8 @@ class Recalled:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}
 
-    def array(self) -> Array:
-        """y, with an entry for each row."""
+    def array(self) -> Any:
+        """y, with an entry for each row: an array, or one of dask where the data are dask's."""
         problem = self.problem
         if problem is None:
             raise ValueError(
@@ -64,10 +64,11 @@ class Recalled:
             )
         kept = rows(problem)
         setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
-        return dual_rows(problem.base, kept.arrays, self.slopes, setting)
+        with problem.base.in_use():
+            return dual_rows(problem.base, kept.arrays, self.slopes, setting)
 
 
-def dual_rows(base: Design, arrays: Any, slopes: Slopes, setting: Setting) -> Array:
+def dual_rows(base: Design, arrays: Any, slopes: Slopes, setting: Setting) -> Any:
     """The dual point that slopes stand for, with an entry for each row, for a reading.
 
     Parameters
@@ -78,9 +79,12 @@ def dual_rows(base: Design, arrays: Any, slopes: Slopes, setting: Setting) -> Ar
         Targets, and weights and offset as far as ``setting.form`` says that there are some.
     slopes : Slopes
     setting : Setting
+
+    Returns
+    -------
+    array, or one of dask where the data are dask's
     """
-    (y,), _ = base.map_rows(dual_rows_of, arrays, slopes, setting)
-    return np.asarray(y)
+    return base.made_rows(dual_rows_of, arrays, slopes, setting, tail=slopes.x.shape[1:])
 
 
 def dual_rows_of(

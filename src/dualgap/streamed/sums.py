@@ -19,7 +19,7 @@ from dualgap.compiled.clock import can_compile
 from dualgap.designs.chunks import Chunk
 from dualgap.losses import Loss
 from dualgap.losses.multinomial import own
-from dualgap.streamed.rows import Form
+from dualgap.streamed.first_look import Form
 
 MADE_DENSE = 1 << 20
 """Sparse columns of a chunk with so many entries, zeros included, are multiplied as dense ones."""
@@ -104,6 +104,11 @@ class Sums(NamedTuple):
     means: Any
     wrong: int
     """Rows with a margin below 0."""
+
+    @staticmethod
+    def triangles() -> tuple[str, ...]:
+        """The fields of which the lower triangle is all, where they are matrices."""
+        return ("gram",)
 
 
 def look(

@@ -13,7 +13,7 @@ from dualgap.datasets.conversion.csv import convert_csv
 from dualgap.datasets.conversion.parquet import convert_parquet
 from dualgap.datasets.conversion.roles import Wanted
 from dualgap.datasets.conversion.svmlight import convert_svmlight
-from dualgap.datasets.folders import Folder, RowFiles, making, open
+from dualgap.datasets.folders import Folder, RowFiles, making, open_folder
 from dualgap.datasets.folders.building import append_blocks
 from dualgap.datasets.loading import check_at_hand, format_of
 from dualgap.designs.contract import block_rows
@@ -103,7 +103,7 @@ def convert(
                 convert_svmlight(path, files, n_features, zero_based, max_bytes)
         finally:
             files.close()
-    return open(where)
+    return open_folder(where)
 
 
 def _kind(path: str, given: str | None) -> str:

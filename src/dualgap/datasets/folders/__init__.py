@@ -2,7 +2,7 @@
 
 from dualgap.datasets.folders.building import RowFiles, write_folder
 from dualgap.datasets.folders.manifest import NAME, Manifest, is_folder
-from dualgap.datasets.folders.opening import Folder, open
+from dualgap.datasets.folders.opening import Folder, open_folder
 from dualgap.datasets.folders.predictions import write_predictions
 from dualgap.datasets.folders.writing import check_target, making
 
@@ -14,7 +14,7 @@ __all__ = [
     "check_target",
     "is_folder",
     "making",
-    "open",
+    "open_folder",
     "write_folder",
     "write_predictions",
 ]

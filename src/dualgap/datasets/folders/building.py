@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from dualgap import _validation as check
 from dualgap.datasets._errors import DataError
 from dualgap.datasets.folders.manifest import VECTORS, Manifest
-from dualgap.datasets.folders.opening import Folder, open
+from dualgap.datasets.folders.opening import Folder, open_folder
 from dualgap.datasets.folders.writing import ArrayFile, making, write_manifest
 from dualgap.designs import check_structure
 from dualgap.designs.blocks import chunk_rows
@@ -155,7 +155,7 @@ def write_folder(
             )
         finally:
             files.close()
-    return open(where)
+    return open_folder(where)
 
 
 def append_blocks(files: RowFiles, blocks: Iterable[Any]) -> int:

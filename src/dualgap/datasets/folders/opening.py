@@ -1,16 +1,18 @@
-"""`open`: a folder of arrays as data that stay on disk."""
+"""`open_folder`: a folder of arrays as data that stay on disk."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dualgap._validation import flag
 from dualgap.datasets.folders.arrays import file_array
 from dualgap.datasets.folders.checking import check_folder
 from dualgap.datasets.folders.manifest import Manifest, read_manifest
 from dualgap.designs.blocks import BlockDesign
+from dualgap.designs.dask import on_cluster, options
 from dualgap.designs.observations import Observations
 from dualgap.designs.sources import DenseSource, SparseSource
 
@@ -48,7 +50,13 @@ class Folder(Observations):
         check_folder(self.path, self.manifest)
 
 
-def open(path: str | os.PathLike[str], *, holds_rows: bool | None = None) -> Folder:
+def open_folder(
+    path: str | os.PathLike[str],
+    *,
+    holds_rows: bool | None = None,
+    client: Any = None,
+    round_timeout: float | None = None,
+) -> Folder:
     """Open a folder of arrays that `dualgap.datasets.convert` or `write_folder` has made.
 
     The manifest must fit the files: their names, sizes, types and shapes are looked at here, the
@@ -65,6 +73,10 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool | None = None) -> Fol
         data again when it is asked for. By default each problem, and each call of `solve`, decides:
         rows are held where these arrays take no more than half of the memory there is
         (``memory_limit``), or where the algorithm needs them; ``result.notes`` says so.
+    client : distributed.Client, optional
+        Whose workers read the folder, at the same path.
+    round_timeout : float, optional
+        As for `DaskDesign`.
 
     Returns
     -------
@@ -90,11 +102,16 @@ def open(path: str | os.PathLike[str], *, holds_rows: bool | None = None) -> Fol
         title=title,
     )
     design.holds_rows = None if holds_rows is None else flag("holds_rows", holds_rows)
+    b, weights, offset = (arrays.get(name) for name in ("b", "weights", "offset"))
+    there = None
+    if client is not None:
+        there = on_cluster(design, str(folder), options(client, False, round_timeout))
+        b, weights, offset = there.vectors(b, weights, offset)
     return Folder(
-        design=design,
-        b=arrays.get("b"),
-        weights=arrays.get("weights"),
-        offset=arrays.get("offset"),
+        design=design if there is None else there,
+        b=b,
+        weights=weights,
+        offset=offset,
         columns=manifest.column_names,
         classes=manifest.classes,
         path=folder,
