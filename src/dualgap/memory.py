@@ -38,9 +38,9 @@ UNITS = {
 SHARE = 4
 """A copy may take one part of so many of the memory; no more than two or three are alive at
 once."""
-VECTORS = 24
+VECTORS = 32
 """So many vectors with an entry for each row are alive at once in a fit that holds rows, with its
-certificate: 7 to 21 were counted."""
+certificate: 7 to 21 were counted, and the rest is room for small copies."""
 VECTORS_SHARE = 2
 """They may take one part of so many of the memory where they could be done without."""
 LEAST_VECTORS = 7
