@@ -202,7 +202,8 @@ def fit(folder: Path, name: str, share: float) -> None:
     print(json.dumps({
         "name": name, "status": result.status.name, "fit": sum(design.tasks.values()) - proofs,
         "proofs": proofs, "gap": result.certificate.relative_gap, "memory": watch.most,
-        "seconds": seconds, "sum": plain, "support": int(np.count_nonzero(result.x)),
+        "seconds": seconds, "sum": 0.0 if design.is_sparse else plain,
+        "support": int(np.count_nonzero(result.x)),
     }))  # fmt: skip
 
 

@@ -7,11 +7,22 @@ its threads longer than everything else in an iteration takes.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from dualgap._types import Array
 from dualgap.linalg.double import two_product
+
+ROWS_AT_ONCE = 1 << 13
+"""What is made of so many rows at a time stays in a core's cache."""
+
+
+def pieces(n: int) -> Iterator[slice]:
+    """Some rows after the others, all of them; pieces of one length."""
+    count = -(-n // ROWS_AT_ONCE)
+    for k in range(count):
+        yield slice(n * k // count, n * (k + 1) // count)
 
 
 def dot(a: Array, b: Array) -> float:

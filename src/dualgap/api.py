@@ -18,9 +18,12 @@ from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, certify_point
 from dualgap.designs.taking import in_use, spent_on, taken_apart
+from dualgap.designs.threads import within_threads
+from dualgap.driver.arguments import check_threads
 from dualgap.driver.keeping import EVERY
 from dualgap.driver.solving import solve_problem
 from dualgap.losses import Loss
+from dualgap.memory import as_bytes, within_memory
 from dualgap.preconditioners import Preconditioner
 from dualgap.regularizers import Regularizer
 from dualgap.result import Result
@@ -88,6 +91,7 @@ class Problem(values.Problem):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_every: float | str = EVERY,
         resume: bool = False,
+        memory_limit: int | str | None = None,
     ) -> Result:
         """Solve to a certified relative gap of ``tol``; see `dualgap.solve`."""
         with self.base.in_use():
@@ -112,12 +116,14 @@ class Problem(values.Problem):
                 checkpoint=checkpoint,
                 checkpoint_every=checkpoint_every,
                 resume=resume,
+                memory_limit=memory_limit,
             )
 
     def certify(self, x: Any, y: Any = None, *, intercept: Any = 0.0) -> Certificate:
         """Certificate of the point (x, intercept) and the dual point y; see `dualgap.certify`."""
-        with self.base.in_use():
-            return certify_point(self, self.join(x, intercept), y=self.dual_point("y", y))
+        problem = self if y is None else self.held()  # a y has an entry for each row
+        with problem.base.in_use():
+            return certify_point(problem, problem.join(x, intercept), y=self.dual_point("y", y))
 
     def dump(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to a file, which `load` reads back exactly: for a bug report.
@@ -188,6 +194,7 @@ def solve(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float | str = EVERY,
     resume: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Result:
     """Solve min_x (1/W) sum_i w_i phi_i(a_i'x + c + offset_i) + sum_j p_j (l1|x_j| + (l2/2)x_j^2).
 
@@ -233,10 +240,10 @@ def solve(
         Seed of randomised algorithms, 0 if not given: a run can be repeated bit for bit. The batch
         algorithms draw nothing.
     n_threads : int, optional
-        Threads that share the rows of data which are cut into partitions: folders, and what else
-        stays on disk; as many as the process may use if not given. The same bits for every number:
-        the linear algebra library itself has one thread then. Data in memory are not cut, and have
-        the library's own default if no number is given.
+        Threads that share the rows of data which are cut into partitions: large ones in memory
+        (64 MiB), folders, and what else stays on disk; as many as the process may use if not given.
+        The same bits for every number: the linear algebra library itself has one thread then. Small
+        data are not cut, and have the library's own default if no number is given.
     callback : callable, optional
         Called with a `Snapshot` at each check; returning True stops.
     verbose : bool
@@ -251,6 +258,13 @@ def solve(
         Go on from the checkpoint, if the file exists: the run ends as it would have ended at once,
         bit for bit. It must be of the same problem and options; ``max_passes`` and ``max_time`` are
         limits on the whole of the run, and may be others.
+    memory_limit : int or str, optional
+        Bytes that the call may take besides what the process holds already, or a number with a
+        unit: ``"2 GB"``, ``"500 MiB"``. By default what the process may still have, by its own
+        limits, by its container and by what the machine has available. Copies that save time are
+        made only where they are small beside it, and rows of data on disk are held only where
+        their vectors are (`dualgap.open`); what it decides, it decides by sizes alone, so that the
+        same limit gives the same run. What cannot be done within it is refused before the work.
 
     Returns
     -------
@@ -258,19 +272,20 @@ def solve(
     """
     readings, rounds = spent_on(A)
     A, b, sample_weight, offset = taken_apart(A, b, sample_weight, offset)
-    with in_use(A):
-        problem = Problem(
-            A,
-            b,
-            loss=loss,
-            l1=l1,
-            l2=l2,
-            penalty_weights=penalty_weights,
-            regularizer=regularizer,
-            fit_intercept=fit_intercept,
-            sample_weight=sample_weight,
-            offset=offset,
-        )
+    with within_memory(as_bytes("memory_limit", memory_limit)), in_use(A):
+        with within_threads(check_threads(n_threads)):
+            problem = Problem(
+                A,
+                b,
+                loss=loss,
+                l1=l1,
+                l2=l2,
+                penalty_weights=penalty_weights,
+                regularizer=regularizer,
+                fit_intercept=fit_intercept,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
         result = problem.solve(
             algorithm=algorithm,
             adapt=adapt,
@@ -291,6 +306,7 @@ def solve(
             checkpoint=checkpoint,
             checkpoint_every=checkpoint_every,
             resume=resume,
+            memory_limit=memory_limit,
         )
     ledger = problem.base.ledger
     return replace(result, readings=ledger.readings - readings, rounds=ledger.rounds - rounds)

@@ -11,20 +11,23 @@ stands for (x, c/s) and A for (A, s 1), see `designs.intercept`.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import per_row, row_sums, total, weighted_sum
+from dualgap._arrays import per_row, pieces, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
-from dualgap.designs.mapped import is_mapped
+from dualgap.designs.files import read_whole
+from dualgap.designs.maps import MapDesign, is_large_map
 from dualgap.designs.taking import taken_apart
 from dualgap.designs.tasks import apart, product_pair, there_and_back
 from dualgap.losses import Loss, as_loss
 from dualgap.losses.tasks import loss_slope, slope_beside
+from dualgap.memory import check_rows, current, row_vectors
 from dualgap.objective.constants import SMALL_GRAM, Constants
 from dualgap.objective.null_model import null_model, null_model_may_fit
 from dualgap.regularizers import Box, ElasticNet, Regularizer
@@ -36,6 +39,15 @@ from dualgap.streamed.null_model import null_model as streamed_null_model
 from dualgap.streamed.rows import Rows, rows_of
 
 LARGEST_COEFFICIENT = 1e305
+
+
+class Open(NamedTuple):
+    """Data as they were given, of which a call decides whether their rows are held."""
+
+    design: Design
+    b: Any
+    sample_weight: Any
+    offset: Any
 
 
 class Problem:
@@ -75,11 +87,11 @@ class Problem:
                     "l1, l2 and penalty_weights are shorthand for the elastic net, and "
                     f"regularizer={regularizer!r} is given as well; give one or the other."
                 )
-        self.base = base = as_design(A)
+        self.base = MapDesign(A, as_design) if is_large_map(A) else as_design(A)
         """A without the column of an intercept."""
-        self.n, self.d = base.shape
-        self.streamed: Rows | None = None
-        """What belongs to the rows, where A does not hold them; `b` and the like are views then."""
+        self.n, self.d = self.base.shape
+        self.open: Open | None = None
+        """The data as they were given, where they leave it open whether rows are held."""
         self._take(b, sample_weight, offset)
         weights = np.ones(self.d)
         if penalty_weights is not None:
@@ -92,18 +104,33 @@ class Problem:
             )
         self.penalty_weights = weights
         self._regularize()
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Put the column of an intercept beside the data, and begin to learn their constants."""
         if self.streamed is None:
-            self.base = base = base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
-        scale = None if self.streamed is None else 1.0
+            self.base = self.base.surveyed(self.q, gram=self.d <= SMALL_GRAM)
+        scale, base = None if self.streamed is None else 1.0, self.base
         self.design = InterceptDesign(base, self.q, scale) if self.fit_intercept else base
         self.constants = Constants(self.design, self.q)
 
     def _take(self, b: Any, sample_weight: Any, offset: Any) -> None:
         """Check and keep what belongs to the rows: targets, weights and offset."""
+        self.streamed: Rows | None = None
+        """What belongs to the rows, where A does not hold them; `b` and the like are views then."""
+        rows = None
+        if self.base.holds_rows is None:
+            self.open, outputs = Open(self.base, b, sample_weight, offset), None
+            if self.loss.is_vector:
+                rows = rows_of(self.loss, self.base, b, sample_weight, offset)
+                outputs = self.loss.outputs(rows.labels)
+            held = current().holds_easily(row_vectors(self.n, outputs))
+            self.base = self.base.holding(held)
         if not self.base.holds_rows:
-            self._view(rows_of(self.loss, self.base, b, sample_weight, offset))
+            self._view(rows or rows_of(self.loss, self.base, b, sample_weight, offset))
             return
         streams = self.base.streams
+        b, sample_weight, offset = (read_whole(given) for given in (b, sample_weight, offset))
         targets = self.loss.targets(b, self.n)
         self.b = targets if streams else _writable(targets)
         self.outputs = self.loss.outputs(self.b)
@@ -126,6 +153,37 @@ class Problem:
         self.outputs = self.loss.outputs(rows.labels) if self.loss.is_vector else None
         self.uniform, self.idle = rows.known.uniform, None
         self.b, self.sample_weight, self.q, self.offset = rows.views(self.n)
+
+    def _forget(self, *names: str) -> None:
+        """Drop what was found out before something changed."""
+        for name in names:
+            self.__dict__.pop(name, None)
+
+    def holding(self, rows: bool) -> Self:
+        """The same with its rows held in memory, or not; itself where that is so, or not open."""
+        if self.open is None or rows == (self.streamed is None):
+            return self
+        other = copy.copy(self)
+        other._forget("primal_at_zero", "null_model", "is_solved_by_null", "free_span")
+        other.base = self.open.design.holding(rows)
+        other._take(*self.open[1:])
+        other._arrange()
+        return other
+
+    def held(self) -> Self:
+        """The same with its rows held whatever a call would decide, for what needs them.
+
+        Raises
+        ------
+        ValueError
+            If there is no memory for it.
+        """
+        if self.open is None:
+            return self
+        check_rows(self.n, self.outputs, on_disk=True)
+        other = copy.copy(self.holding(True))
+        other.open = None
+        return other
 
     def _regularize(self) -> None:
         """Keep g of the coefficients, and of x, where an intercept is one more that is free."""
@@ -185,11 +243,12 @@ class Problem:
         if loss is not None:
             other.loss = as_loss(loss)
         if b is not None or loss is not None:
-            other.__dict__.pop("primal_at_zero", None)
-            other.__dict__.pop("null_model", None)
-            other.__dict__.pop("is_solved_by_null", None)
+            other._forget("primal_at_zero", "null_model", "is_solved_by_null")
+            if self.open is not None and b is not None:
+                other.open = self.open._replace(b=b)
             if self.streamed is None:
-                other.b = _writable(other.loss.targets(self.b if b is None else b, self.n))
+                targets = other.loss.targets(self.b if b is None else read_whole(b), self.n)
+                other.b = _writable(targets)
                 other.outputs = other.loss.outputs(other.b)
             else:
                 given = self.streamed.targets.source if b is None else b
@@ -350,9 +409,30 @@ class Problem:
             self.q, values if self.idle is None else np.where(self.idle, 0.0, values)
         )
 
+    def mean_of(self, function: Callable[..., Array], *rows: Array) -> float:
+        """sum_i q_i values_i with values = function(*rows), of some rows after the others.
+
+        So what is made on the way is never as long as the data.
+        """
+        sums = [
+            total(values)
+            if self.uniform
+            else weighted_sum(
+                self.q[at], values if self.idle is None else np.where(self.idle[at], 0.0, values)
+            )
+            for at in pieces(self.n)
+            for values in (function(*(row[at] for row in rows)),)
+        ]
+        whole = sums[0] if len(sums) == 1 else total(np.array(sums))
+        return whole / self.n if self.uniform else whole
+
+    def mismatch(self, z: Array, y: Array) -> float:
+        """sum_i q_i (phi_i(z_i) + phi_i*(y_i) - y_i z_i), the loss's part of the gap."""
+        return self.mean_of(self.loss.fenchel_gap, z, y, self.b)
+
     def inner(self, y: Array, z: Array) -> float:
         """sum_i q_i <y_i, z_i>."""
-        return self.mean(row_sums(y * z))
+        return self.mean_of(lambda a, b: row_sums(a * b), y, z)
 
     def primal(self, x: Array, z: Array) -> float:
         """P(x) from z = A x + offset."""
@@ -360,9 +440,13 @@ class Problem:
 
     def mean_loss(self, z: Array, grad: Array | None = None) -> float:
         """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
-        if self.uniform:
-            return self.loss.total(z, self.b, grad) / self.n
-        return self.mean(self.loss.value(z, self.b))
+        if not self.uniform:
+            return self.mean_of(self.loss.value, z, self.b)
+        sums = [
+            self.loss.total(z[at], self.b[at], None if grad is None else grad[at])
+            for at in pieces(self.n)
+        ]
+        return (sums[0] if len(sums) == 1 else total(np.array(sums))) / self.n
 
     def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
         """sum_i q_i phi_i(z_i), and phi'(z)."""
@@ -374,8 +458,12 @@ class Problem:
 
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""
-        conj = self.loss.conj(y, self.b)
-        return self.mean(conj if self.offset is None else conj - row_sums(y * self.offset))
+        if self.offset is None:
+            return self.mean_of(self.loss.conj, y, self.b)
+        return self.mean_of(
+            lambda y, b, offset: self.loss.conj(y, b) - row_sums(y * offset),
+            y, self.b, self.offset,
+        )  # fmt: skip
 
     def smoothness(self, Lam: float, z: Array) -> float:
         """The smoothness of the mean loss: Lam/gamma, or with the largest phi'' at z for 1/gamma.
@@ -538,8 +626,7 @@ def _weights(sample_weight: Any, n: int) -> Array | None:
     )
     if not w.any():
         raise ValueError("sample_weight is 0 on every row; at least one row must count.")
-    # q does not follow what the caller does to his array; nor may these, unless nobody may write.
-    return w if is_mapped(w) and not w.flags.writeable else w.copy()
+    return w.copy()  # q does not follow what the caller does to his array; nor may these
 
 
 def _shares(weights: Array | None, n: int, streams: bool) -> Array:

@@ -10,6 +10,7 @@ from dualgap.certificate import Certificate
 from dualgap.state import State
 from dualgap.status import Status
 from dualgap.streamed.states import Recalled
+from dualgap.streamed.sums import Slopes
 from dualgap.trace import Trace
 
 
@@ -94,6 +95,12 @@ class Result:
     notes: list[str] = field(default_factory=list)
     readings: float = 0.0
     rounds: int = 0
+
+    @property
+    def slopes(self) -> Slopes | None:
+        """What stands for y where the rows of the data are not held; None where they are."""
+        y = self.__dict__["y"]
+        return y.slopes if isinstance(y, Recalled) else None
 
     def __repr__(self) -> str:
         """A few lines for people."""

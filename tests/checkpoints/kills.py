@@ -1,6 +1,6 @@
 """Kill `dualgap fit` at random moments, resume it each time, and compare with a fit left alone.
 
-    python -m tests.checkpoints.kills --kills 50 --seed 1 --folder SCRATCH
+    python -m tests.checkpoints.kills --kills 50 [--algorithm newton] [--on-disk] [--folder SCRATCH]
 
 Half of the kills fall anywhere in the life of a process, its start among them; the others while it
 writes one checkpoint after the other. The model in the end is to be the same file to the last bit.
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from dualgap.checkpoints import files
+from dualgap.datasets import convert
 
 FITS = {
     "adf-bpd": ("--loss", "logistic", "--l2", "1e-5", "--fit-intercept"),
@@ -39,6 +40,11 @@ def write_data(folder: Path, n: int, d: int) -> Path:
     b = np.sign(A @ rng.standard_normal(d) + rng.standard_normal(n))
     np.savez(folder / "data.npz", A=A, b=b)
     return folder / "data.npz"
+
+
+def on_disk(data: Path) -> Path:
+    """The same in a folder of arrays."""
+    return convert(data, data.with_suffix("")).path
 
 
 def start(data: Path, algorithm: str, out: Path, *more: str | Path) -> subprocess.Popen[bytes]:
@@ -96,15 +102,21 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument(
+        "--algorithm", action="append", choices=FITS, help="repeatable; all of them"
+    )
+    parser.add_argument("--on-disk", action="store_true", help="fit a folder of arrays")
     parser.add_argument("--folder", type=Path, help="where to write; a temporary one by default")
     given = parser.parse_args()
     rng, kills, ends, differing = np.random.default_rng(given.seed), 0, 0, []
     with tempfile.TemporaryDirectory(dir=given.folder) as name:
         data = write_data(Path(name), given.rows, 50)
+        data = on_disk(data) if given.on_disk else data
+        fits = given.algorithm or [*FITS]
         while kills < given.kills:
-            for algorithm in FITS:
+            for algorithm in fits:
                 folder = Path(tempfile.mkdtemp(dir=name))
-                most = min(given.kills - kills, -(-given.kills // len(FITS)))
+                most = min(given.kills - kills, -(-given.kills // len(fits)))
                 for line in killed(data, algorithm, folder, rng, most):
                     kills += 1
                     print(line, flush=True)

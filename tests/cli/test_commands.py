@@ -223,7 +223,7 @@ def test_other_data_are_not_certified(data, model, tmp_path):
     ("changes", "message"),
     [
         ({"format": "pickle"}, "is no dualgap model"),
-        ({"format_version": 3}, "format_version 3"),
+        ({"format_version": 4}, "format_version 4"),
         ({"loss": "os.system"}, "the loss is unknown"),
         ({"loss_parameter": 3.0}, "takes none"),
         ({"x": [1.0]}, "x has shape (1,), not (10,)"),

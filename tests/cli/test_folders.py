@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+import dualgap
 from tests.cli.runner import BAD_INPUT, CONVERGED, NOT_CONVERGED, run
 
 RNG = np.random.default_rng(4)
@@ -52,6 +53,48 @@ def test_a_folder_takes_the_place_of_its_file(files, name):
             predictions = run("predict", path, data).stdout.split()
             assert set(predictions) == {"1", "2"} and len(predictions) == 80
     assert run("certify", files / "f.json", folder, "--tol", "1e-300").exit_code == NOT_CONVERGED
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.svm"])
+def test_predictions_of_a_folder_go_to_a_folder(files, name):
+    """The numbers that are printed, in an array; what is there already is left alone."""
+    assert run("convert", files / name, files / "f").exit_code == CONVERGED
+    model = files / "m.json"
+    assert (
+        run("fit", files / "f", "--loss", "logistic", "--l2", "0.1", "--out", model).exit_code == 0
+    )
+    for option in ((), ("--scores",)):
+        out = files / f"predictions{len(option)}"
+        done = run("predict", model, files / "f", *option, "--out", out)
+        assert done.exit_code == CONVERGED and done.stdout == f"written to {out}\n", done.stderr
+        printed = run("predict", model, files / "f", *option).stdout.split()
+        assert np.load(out / "predictions.npy").tolist() == [float(text) for text in printed]
+        before = (out / "predictions.npy").read_bytes()
+        done = run("predict", model, files / "f", "--out", out)
+        assert done.exit_code == BAD_INPUT and "is there already" in done.stderr
+        assert (out / "predictions.npy").read_bytes() == before
+    done = run("predict", model, files / "f", "--out", files / "p", "--json")
+    assert json.loads(done.stdout) == {"predictions": str(files / "p")}
+    assert (
+        run("predict", model, files / "f", "--out", "-").stdout.split()
+        == run("predict", model, files / "f").stdout.split()
+    )
+
+
+def test_a_folder_without_targets_can_be_predicted(files):
+    source = files / "rows.svm"
+    model, plain = files / "m.json", files / "plain"
+    assert run("fit", source, "--loss", "logistic", "--l2", "0.1", "--out", model).exit_code == 0
+    dualgap.datasets.write_folder(plain, [A])
+    weighted = dualgap.datasets.write_folder(files / "w", [(A, LABELS, np.ones(80))]).path
+    for data in (plain, weighted):
+        done = run("predict", model, data)
+        assert done.exit_code == CONVERGED and done.stdout == run("predict", model, source).stdout
+    assert "has no targets" in run("certify", model, plain).stderr
+    assert "weights, which have no place" in run("certify", model, weighted).stderr
+    shifted = dualgap.datasets.write_folder(files / "s", [(A, LABELS, None, LABELS)]).path
+    assert "has offset, which has no place" in run("predict", model, shifted).stderr
+    assert "target is for files" in run("predict", model, plain, "--target", "1").stderr
 
 
 def test_text_weights_and_json(files):

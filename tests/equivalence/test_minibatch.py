@@ -1,13 +1,12 @@
 """Blocks of rows: the kernels against a transcription, sparse against dense, and convergence."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import dualgap
 from dualgap.algorithms import ADFSPDC, DFSPDC, SPDC
+from dualgap.algorithms.primal_dual import marshalling
 
 RNG = np.random.default_rng(3)
 A = RNG.standard_normal((37, 6)) * (RNG.random((37, 6)) < 0.6)
@@ -23,7 +22,7 @@ PENALTIES = {
 
 
 def transcription(problem, algorithm, s, passes):
-    """The module docstring of `kernels.minibatch`, row by row and coordinate by coordinate."""
+    """The module docstring of `kernels.blocks`, row by row and coordinate by coordinate."""
     sampler, m = algorithm.sampler(problem), algorithm.batch
     rows = [k for e in range(int(s.passes), int(s.passes) + passes) for k in sampler.rows(e)]
     tau, sigma, theta = s.own.steps.tau, s.own.steps.sigma, s.own.steps.theta
@@ -80,17 +79,21 @@ def test_every_block_size_reaches_the_optimum(batch, penalty):
     assert result.status.converged, result
 
 
-def test_a_block_of_one_row_is_the_plain_method():
-    """Through the other kernel, to the rounding of its differently ordered sums."""
-    problem = dualgap.Problem(A, REAL, l2=0.05)
-    plain, blocks = DFSPDC(), DFSPDC(batch=1)
-    s, r = plain.start(problem, None, None).state, blocks.start(problem, None, None).state
-    from dualgap.algorithms.primal_dual.minibatch import visit_blocks
-
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_a_block_of_one_row_is_the_plain_method(layout, monkeypatch):
+    """By the points of blocks, to the rounding of their differently ordered sums."""
+    problem = dualgap.Problem(layout(A), REAL, l2=0.05)
+    algorithm = DFSPDC(check_every=1)
+    s = r = algorithm.start(problem, None, None).state
     for _ in range(5):
-        s = plain.step(problem, s)
-        r = visit_blocks(blocks, problem, r, blocks.stream(problem, r))
-        r = replace(r, passes=s.passes)
+        s = algorithm.step(problem, s)
+
+    def blocks_of_one(problem, prox, *parts):
+        return marshalling.blocks_of(problem, prox, parts, 1, problem.n)
+
+    monkeypatch.setattr(marshalling, "point_of", blocks_of_one)
+    for _ in range(5):
+        r = algorithm.step(problem, r)
     np.testing.assert_allclose(s.x, r.x, rtol=0, atol=1e-13 * np.abs(s.x).max())
 
 

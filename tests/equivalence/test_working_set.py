@@ -373,7 +373,7 @@ def test_parts_of_the_whole(storage, penalty, more, small_sets, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_known_gram_gives_parts_and_gradients(seed):
-    from dualgap.kernels.gram import add_symmetric_product, symmetric_part
+    from dualgap.linalg.compiled_gram import add_symmetric_product, symmetric_part
 
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 12))

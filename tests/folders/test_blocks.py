@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import dualgap
 from dualgap.designs import BlockDesign, Cuts, DenseDesign, InterceptDesign, Threads, as_design
-from dualgap.designs.mapped import is_mapped
+from dualgap.designs.files import FileArray
 from tests.folders.data import MATRICES, OFFSET, A, B, N, S, W, folder, in_memory
 from tests.laws.test_reduce import CALLS, bits
 
@@ -138,10 +138,7 @@ def test_estimators_take_a_folder(tmp_path, estimator):
     assert ours.predict(opened.design).shape == (N,)
 
 
-@pytest.mark.parametrize("estimator", ["LassoCV", "RidgeCV", "LinearSVC", "LogisticRegressionCV"])
-def test_estimators_that_part_the_rows_refuse_a_folder(tmp_path, estimator):
-    with pytest.raises(TypeError, match=f"{estimator} needs X as an array"):
-        getattr(dualgap, estimator)().fit(*folder(tmp_path / "f"))
+def test_estimators_say_what_a_folder_lacks_for_them(tmp_path):
     with pytest.raises(ValueError, match=r"sample_weight=data\.weights"):
         dualgap.Ridge().fit(folder(tmp_path / "g", A, B, W), None)
     with pytest.raises(ValueError, match="has 6 features, but Ridge is expecting 2"):
@@ -157,13 +154,13 @@ def test_algorithms_that_visit_rows_refuse_a_folder_by_name(tmp_path, algorithm)
 # ---- what is copied ----
 
 
-def test_a_problem_copies_nothing_of_the_length_of_the_data(tmp_path):
-    opened = folder(tmp_path / "f", A, B, W, OFFSET)
+def test_a_problem_holds_nothing_of_the_length_of_the_data_that_it_need_not(tmp_path):
+    opened = dualgap.open(folder(tmp_path / "f", A, B, W, OFFSET).path, holds_rows=False)
     problem = dualgap.Problem(opened)
     for name in ("b", "sample_weight", "offset"):
-        assert is_mapped(getattr(problem, name)), name
+        assert isinstance(getattr(problem, name).source, FileArray), name
     plain = dualgap.Problem(folder(tmp_path / "g"))
-    assert is_mapped(plain.b) and plain.q.strides == (0,)
+    assert plain.q.strides == (0,)
     assert np.array_equal(plain.q, dualgap.Problem(A, B).q)
 
 
@@ -213,6 +210,15 @@ def test_a_number_that_is_missing_in_one_block_is_named_with_its_row(matrix, los
     design = BlockDesign(bad, rows_per_chunk=20).arranged(cuts=Cuts((0, 60, N), 20))
     with pytest.raises(ValueError, match=rf"A is not finite: 1 .*column {column};.*in row 93"):
         dualgap.solve(design, B, loss=loss, l2=0.1)
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["rows are held", "rows are not held"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_so_is_one_that_has_got_into_a_folder(tmp_path, kind, held):
+    path = folder(tmp_path / "f", A.astype(kind)).path
+    np.lib.format.open_memmap(path / "A.npy", "r+")[93, 2] = np.nan
+    with pytest.raises(ValueError, match=r"A is not finite: 1 .*column 2;.*in row 93"):
+        dualgap.solve(dualgap.open(path, holds_rows=held), l2=0.1, loss="logistic")
 
 
 @pytest.mark.parametrize(
@@ -273,5 +279,5 @@ def test_a_file_that_shrinks_while_it_is_read_is_an_error_and_no_crash(tmp_path,
     design.matvec(np.ones(3))
     with (tmp_path / "m").open("r+b") as handle:
         handle.truncate(100)
-    with pytest.raises(ValueError, match="memory map has become shorter"):
+    with pytest.raises(ValueError, match="m has become shorter"):
         design.matvec(np.ones(3))

@@ -146,9 +146,9 @@ def test_text_is_encoded_and_its_names_are_kept(tmp_path, name):
     assert opened.columns == ["size", "colour=blue", "colour=red"]
     assert opened.manifest.categories == {"colour": ["blue", "red"]}
     assert opened.classes == ["maybe", "no", "yes"]
-    assert opened.b.tolist() == [2.0, 1.0, 0.0]
-    assert opened.weights.tolist() == [1.0, 2.0, 1.0]
-    assert opened.offset.tolist() == [0.1, 0.0, -1.0]
+    assert np.asarray(opened.b).tolist() == [2.0, 1.0, 0.0]
+    assert np.asarray(opened.weights).tolist() == [1.0, 2.0, 1.0]
+    assert np.asarray(opened.offset).tolist() == [0.1, 0.0, -1.0]
     found = next(opened.design.blocks(9))[1]
     assert found.tolist() == [[1.5, 0.0, 1.0], [0.0, 1.0, 0.0], [2.0, 0.0, 1.0]]
     again = dualgap.open(tmp_path / "f")

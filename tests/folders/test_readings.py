@@ -32,6 +32,22 @@ def test_the_fit_is_that_of_data_in_memory(rows, weights, b, given, tmp_path):
     np.testing.assert_allclose(got.x, best.x, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["A", "b"])
+def test_y_is_refused_when_a_file_was_written_to_and_not_when_it_was_replaced(name, tmp_path):
+    """A fit reads the files that it has opened; others of their names are others."""
+    path = folder(tmp_path / "f", A, B).path
+    result = dualgap.solve(dualgap.open(path, holds_rows=False), l2=1e-2)
+    y, file = result.y, path / f"{name}.npy"
+    file.rename(tmp_path / "old")
+    file.write_bytes((tmp_path / "old").read_bytes())
+    assert np.array_equal(result.y, y)
+    with (tmp_path / "old").open("r+b") as handle:
+        handle.seek(128)
+        handle.write(np.array([5.0]).tobytes())
+    with pytest.raises(ValueError, match="have changed"):
+        result.y  # noqa: B018
+
+
 def test_what_needs_rows_says_so_by_name(tmp_path):
     folder(tmp_path / "f", A, B)
     opened = dualgap.open(tmp_path / "f", holds_rows=False)

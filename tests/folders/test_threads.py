@@ -14,10 +14,24 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info
 
 import dualgap
-from dualgap.designs import BlockDesign, Cuts, SparseDesign, Threads, as_design, parted, threads
+from dualgap.designs import (
+    BlockDesign,
+    Cuts,
+    SparseDesign,
+    Threads,
+    as_design,
+    contract,
+    narrow,
+    parted,
+    parts,
+    threads,
+)
 from dualgap.designs.cuts import Tree, plus
 from dualgap.designs.parted import PartedDesign
+from dualgap.designs.tasks import there_and_back
 from dualgap.limits import Limits, OutOfTime, within
+from dualgap.losses import as_loss
+from dualgap.losses.tasks import loss_slope
 from tests.folders.data import A, B, N, S
 
 CUTS = Cuts((0, 40, 80, 120, N), 20)
@@ -38,11 +52,11 @@ def neighbours(parts):
 @pytest.mark.parametrize("count", range(1, 40))
 def test_a_tree_that_grows_is_the_tree_of_all(count):
     rng = np.random.default_rng(count)
-    parts = [(np.exp(rng.normal(0.0, 9.0, 3)), float(rng.normal())) for _ in range(count)]
+    pieces = [(np.exp(rng.normal(0.0, 9.0, 3)), float(rng.normal())) for _ in range(count)]
     tree = Tree()
-    for sums in parts:
+    for sums in pieces:
         tree.add(sums)
-    found, expected = tree.total(), neighbours(parts)
+    found, expected = tree.total(), neighbours(pieces)
     assert np.array_equal(found[0], expected[0]) and found[1] == expected[1]
 
 
@@ -266,3 +280,151 @@ def test_fits_to_parted_data(options):
     assert found[0].status.converged and np.array_equal(found[0].x, found[1].x)
     assert found[0].certificate.dual <= same.certificate.primal
     assert same.certificate.dual <= found[0].certificate.primal
+
+
+# ---- many dense rows in memory ----
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Sizes with which the data of these tests are large."""
+    monkeypatch.setattr(parts, "LARGE", 1000)
+    monkeypatch.setattr(parts, "PARTITION_BYTES", 1500)
+    monkeypatch.setattr(contract, "BLOCK_BYTES", 8 * A.shape[1] * 5)
+
+
+DENSE = {
+    "C": A,
+    "Fortran": np.asfortranarray(A),
+    "float32": A.astype(np.float32),
+    "Fortran float32": np.asfortranarray(A, dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("stored", DENSE)
+def test_large_dense_data_are_parted_by_their_size_alone(stored, small_parts, monkeypatch):
+    """Not where a Gram matrix would be as large as a partition."""
+    for workers in (1, 3, None):
+        with threads.within_threads(workers):
+            assert as_design(DENSE[stored]).cuts == Cuts((0, 20, 60, 80, 120, N), 20)
+    assert as_design(DENSE[stored].T).cuts.partitions == 1
+    monkeypatch.setattr(parts, "LARGE", 8 * A.size + 1)
+    assert as_design(DENSE[stored]).cuts.partitions == 1
+
+
+X, R = np.linspace(-1.0, 1.0, A.shape[1]), np.linspace(0.0, 2.0, N)
+VERBS = {
+    "A x": lambda design: design.matvec(X),
+    "A X": lambda design: design.matvec(np.outer(X, [1.0, 2.0])),
+    "A' r": lambda design: design.rmatvec(R),
+    "A' R": lambda design: design.rmatvec(np.outer(R, [1.0, 2.0])),
+    "A' diag(r) A x": lambda design: design.weighted_sweep(X, R, 0.5),
+    "Gram matrix": lambda design: design.gram(R),
+    "lengths of rows": lambda design: design.row_norms_sq(X * X),
+    "lengths of columns": lambda design: design.column_norms_sq(R),
+    "lengths found by the check": lambda design: (design.row_norms_sq(), design.column_squares()),
+    "|A| x and |A|' r": lambda design: design.absolute_product(X, R),
+    "with columns": lambda design: _with_columns(design.columns(np.arange(A.shape[1]))),
+    "there and back": lambda design: sum(
+        design.map_rows(there_and_back, (B, R), X, loss_slope, as_loss("logistic")), ()
+    ),
+}
+
+
+def _with_columns(columns):
+    some = np.array([0, 3])
+    every = np.arange(columns.at.size)
+    cross = columns.cross_gram(R, some, every)
+    return columns.matvec(X), columns.rmatvec(R), columns.gram(R), cross
+
+
+@pytest.mark.parametrize("stored", DENSE)
+@pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
+def test_dense_verbs_have_the_same_bits_with_any_number_of_threads(stored, verb, small_parts):
+    """And are those of data that are not parted, but for rounding."""
+    found = []
+    for workers in (1, 2, 3, None):
+        with threads.within_threads(workers):
+            design = as_design(DENSE[stored])
+            assert design.cuts.partitions == 5
+            found.append(_parts(verb(design)))
+    whole = _parts(verb(as_design(DENSE[stored]).arranged(cuts=Cuts.whole(N))))
+    for other in (*found, whole):
+        for one, two in zip(found[0], other, strict=True):
+            np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+            assert other is whole or np.array_equal(one, two)
+
+
+def test_a_narrow_copy_has_the_same_bits_with_any_number_of_threads(small_parts, monkeypatch):
+    monkeypatch.setattr(narrow, "LEAST_ENTRIES", 1)
+    found = []
+    for workers in (1, 2, 3):
+        with threads.within_threads(workers):
+            copy = as_design(A).narrowed()
+            found.append((*copy.weighted_sweep(X, R, 0.5), copy.gram(R)))
+    for other in found[1:]:
+        assert all(np.array_equal(one, two) for one, two in zip(found[0], other, strict=True))
+    np.testing.assert_allclose(found[0][2], as_design(A).gram(R), rtol=1e-5, atol=1e-4)
+
+
+def where_between(z, rows):
+    """The thread of each row, and its time; it lies between two products."""
+    time.sleep(0.01)
+    return z, (np.full(len(z), threading.get_ident()),), ()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_parts_of_dense_data_are_the_threads_of_the_call(workers, small_parts):
+    with threads.within_threads(workers):
+        (_, seen), _ = as_design(A).map_rows(there_and_back, (), X, where_between)
+    assert len(set(seen)) <= workers and (len(set(seen)) > 1) == (workers > 1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"l2": 1e-3, "loss": "logistic", "algorithm": "newton"},
+        {"l2": 1e-3},
+        {"l1": 0.02, "algorithm": "working-set"},
+        {"l1": 0.02, "l2": 1e-3, "loss": "logistic", "algorithm": "working-set"},
+        {"l2": 0.1, "loss": "logistic", "algorithm": "adf-bpd"},
+        {"l2": 0.1, "loss": "logistic", "algorithm": "saga", "precondition": "whiten"},
+    ],
+)
+@pytest.mark.parametrize("stored", DENSE)
+def test_fits_to_parted_dense_data(stored, options, small_parts, monkeypatch):
+    """Points and certificates bit for bit, also with the default number of threads."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    found = [
+        dualgap.solve(DENSE[stored], B, fit_intercept=True, n_threads=n, max_passes=5000, **options)
+        for n in (1, 2, 3, None)
+    ]
+    first = found[0]
+    assert first.status.converged
+    for other in found[1:]:
+        assert np.array_equal(first.x, other.x) and np.array_equal(first.y, other.y)
+        assert first.intercept == other.intercept and first.passes == other.passes
+        for name in ("primal", "dual", "gap", "relative_gap", "coef_error"):
+            one, two = (getattr(found.certificate, name) for found in (first, other))
+            assert np.array_equal(one, two)
+    monkeypatch.setattr(parts, "LARGE", 1 << 26)
+    same = dualgap.solve(DENSE[stored], B, fit_intercept=True, max_passes=5000, **options)
+    assert first.certificate.dual <= same.certificate.primal
+    assert same.certificate.dual <= first.certificate.primal
+
+
+def test_paths_over_parted_dense_data(small_parts):
+    found = [dualgap.path(A, B, lambdas=8, n_threads=n) for n in (1, 2, 3)]
+    for other in found[1:]:
+        assert np.array_equal(found[0].x, other.x)
+        assert np.array_equal(found[0].relative_gaps, other.relative_gaps)
+
+
+def test_the_linear_algebra_library_has_one_thread_where_threads_share_the_data(small_parts):
+    """By default, too; small data leave it alone."""
+    before, seen = blas(), []
+    dualgap.solve(A, B, l2=0.1, callback=lambda _: seen.append(blas()))
+    assert seen and all(set(each) == {1} for each in seen) and blas() == before
+    seen.clear()
+    dualgap.solve(A[:12], B[:12], l2=0.1, callback=lambda _: seen.append(blas()))
+    assert seen and all(each == before for each in seen)

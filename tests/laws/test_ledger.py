@@ -135,7 +135,7 @@ def test_copies_of_the_data_enter_what_is_read_of_them():
     assert base.ledger.readings - before == 2.0
     before, ledger = base.ledger.readings, base.ledger
     large = np.random.default_rng(0).standard_normal((2**11, 2**9))
-    narrow = narrow_copy(large, 10.0, ledger)
+    narrow = narrow_copy(large, 10.0, ledger, Cuts.whole(len(large)))
     assert narrow is not None
     assert ledger.rows == before * N + len(large)
     copied = copy.copy(base)

@@ -107,7 +107,9 @@ def test_a_model_file_of_a_later_version_is_refused(table, tmp_path):
     for command in ("certify", "predict"):
         done = run(command, tmp_path / "later.json", table)
         assert done.exit_code == 2
-        assert "has format_version 99; this dualgap reads 1 and 2." in " ".join(done.stderr.split())
+        assert "has format_version 99; this dualgap reads 1, 2 and 3." in " ".join(
+            done.stderr.split()
+        )
 
 
 # ---- states ----

@@ -84,7 +84,7 @@ import warnings
 import numpy as np
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
-    from dualgap.kernels import gram, coordinate
+    from dualgap.linalg import compiled_gram as gram, compiled_descent
 H = np.tril(np.arange(9.0).reshape(3, 3))
 gram.mirror(H)
 assert (H == H.T).all()
@@ -200,8 +200,8 @@ def whole(tmp_path_factory):
     cache = tmp_path_factory.mktemp("cache")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     assert run_mirror(environment)[0] == (1, 0)
-    (index,) = cache.rglob("gram.mirror-*.nbi")
-    (data,) = cache.rglob("gram.mirror-*.nbc")
+    (index,) = cache.rglob("compiled_gram.mirror-*.nbi")
+    (data,) = cache.rglob("compiled_gram.mirror-*.nbc")
     return environment, index, data
 
 
@@ -211,11 +211,11 @@ def test_a_damaged_file_is_removed(whole, tmp_path, damage, suffix):
     _, index, data = whole
     for path in (index, data):
         shutil.copy(path, tmp_path)
-    (tmp_path / "grammar.other-1.py311.1.nbc").write_bytes(b"of another module")
-    assert kernel_cache.remove_broken_files(tmp_path, "gram") == []
+    (tmp_path / "compiled_grammar.other-1.py311.1.nbc").write_bytes(b"of another module")
+    assert kernel_cache.remove_broken_files(tmp_path, "compiled_gram") == []
     path = tmp_path / {".nbi": index, ".nbc": data}[suffix].name
     path.write_bytes(damage(path.read_bytes()))
-    assert kernel_cache.remove_broken_files(tmp_path, "gram") == [path]
+    assert kernel_cache.remove_broken_files(tmp_path, "compiled_gram") == [path]
     assert not path.exists() and len(list(tmp_path.iterdir())) == 2
 
 

@@ -17,8 +17,8 @@ from dualgap.algorithms.second_order import set_models
 from dualgap.designs import DenseDesign
 from dualgap.designs import columns as of_columns
 from dualgap.designs.columns import DenseColumns, row_pieces
-from dualgap.kernels import coordinate
 from dualgap.limits import BESIDE, Limits, one_pass, within
+from dualgap.linalg import compiled_descent as coordinate
 from dualgap.linalg import hessian_factor
 from tests.tuned import tuned
 

@@ -11,7 +11,7 @@ import dualgap
 from dualgap.algorithms import RANDOMISED, SPDC
 from dualgap.driver import solving
 
-KERNELS = {"epoch": "run_epoch", "minibatch": "minibatch"}
+KERNELS = {"epoch": "run_epoch"}
 VECTORS = [c for c in RANDOMISED if not c.requires.scalar_loss and getattr(c, "dual_free", True)]
 
 CASES = [

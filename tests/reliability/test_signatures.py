@@ -79,6 +79,8 @@ def test_solve_hands_every_argument_on(monkeypatch):
 
     monkeypatch.setattr(api, "Problem", Recorder)
     given = {name: object() for name in parameters(dualgap.solve)}
+    given["memory_limit"] = "1 GB"  # which is looked at, because a problem is made within it
+    given["n_threads"] = 2  # threads look at the data before there is a problem
     assert dualgap.solve(**given).readings == 3.0
     assert seen == given
 
@@ -92,6 +94,7 @@ def test_path_hands_every_option_on(monkeypatch):
 
     monkeypatch.setattr(paths, "walk", walk)
     options = set(parameters(dualgap.Problem.solve)) - {"self", *STARTS, *OF_ONE_RUN}
+    options -= {"memory_limit"}  # the whole path has it
     given = {
         "algorithm": "ada-bpd", "adapt": "simple", "mu": 0.5, "schedule": "theorem",
         "precondition": "diagonal", "tol": 1e-5, "max_passes": 77, "max_time": 5.0,

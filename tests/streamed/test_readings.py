@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dualgap
+from dualgap.designs.files import FileArray
 from dualgap.status import Status
 
 from .data import TARGETS, A, N, Streamed, given
@@ -126,7 +127,8 @@ def test_targets_in_a_map_are_not_copied(tmp_path):
     np.save(tmp_path / "b.npy", (SIGNS + 1.0) / 2.0)
     b = np.load(tmp_path / "b.npy", mmap_mode="r")
     problem = dualgap.Problem(Streamed(A), b, loss="logistic", l2=1e-2)
-    assert problem.streamed.targets.source is b
+    source = problem.streamed.targets.source
+    assert isinstance(source, FileArray) and source.path == tmp_path / "b.npy"
     np.testing.assert_array_equal(problem.b[10:20], SIGNS[10:20])
     with pytest.raises(TypeError, match="a piece at a time"):
         np.asarray(problem.b)

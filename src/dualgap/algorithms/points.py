@@ -101,7 +101,7 @@ def with_dual(
             conj = problem.conjugate_sum(y)
         return replace(s, dual=-conj - problem.regularizer.conj(-u))
     if problem.loss.is_quadratic:  # where it takes no difference of large numbers
-        mismatch = problem.mean(problem.loss.fenchel_gap(s.z, s.y, problem.b))
+        mismatch = problem.mismatch(s.z, s.y)
     else:
         if conj is None:
             conj = problem.conjugate_sum(s.y)

@@ -143,7 +143,7 @@ def _at(
     predictions: bool = False,
 ) -> tuple[DualPoint | None, Bounds]:
     """The float dual point and the proof there: sums, and then predictions, with more digits."""
-    at = np.zeros_like(y) if z is None else z
+    at = np.broadcast_to(0.0, y.shape) if z is None else z
     point = make_feasible(problem, at, y, products, with_sums=False)
     sharp = products is PRECISE
     return point, bounds(problem, x, point, sharp=sharp, sharp_predictions=predictions)
@@ -168,7 +168,7 @@ def _is_clouded(problem: Problem, x: Array, found: Bounds) -> bool:
         bits += min(1.0, float((moved / ends).max())) * found.primal_high
     if bits > (CLOUDED - 1.0) * found.gap:
         return True
-    loss = problem.mean(problem.loss.fenchel_gap(found.at.middle, found.rows.y, problem.b))
+    loss = problem.mismatch(found.at.middle, found.rows.y)
     middle = np.clip(0.5 * (found.s[0] + found.s[1]), *found.s)
     columns = [(coefficients, middle)]
     if coefficients.ndim == 2:

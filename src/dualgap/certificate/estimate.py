@@ -262,7 +262,7 @@ def bounded_terms(
 ) -> tuple[float, float, float]:
     """The loss's and the regulariser's part of the gap from above, and both without rounding."""
     s, z = -point.u, at.z
-    mismatch = problem.mean(problem.loss.fenchel_gap(z, point.y, problem.b))
+    mismatch = problem.mismatch(z, point.y)
     error = at.error + point.shift
     loss = largest_within(problem, mismatch + point.extra, z, error, point.y, point.reach)
     if not problem.loss.has_exact_gap:
@@ -274,7 +274,7 @@ def bounded_terms(
     if point.shrunk < 1.0 - 1e-6:  # what the gap would be if rounding had not shrunk y
         y, u = point.y / point.shrunk, point.u / point.shrunk
         bare = _penalty_terms(problem, x, -u, point.error)[1]
-        mismatch = problem.mean(problem.loss.fenchel_gap(z, y, problem.b))
+        mismatch = problem.mismatch(z, y)
     return loss, penalty, mismatch + bare
 
 

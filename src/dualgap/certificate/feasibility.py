@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dualgap._arrays import pieces
 from dualgap._types import Array, Mask
 from dualgap.certificate.rows import FLUSHED, DualRows, Enclosed, exact_sum, with_rest
 from dualgap.designs.contract import block_rows
@@ -107,16 +108,22 @@ def _by_heavier_sign(problem: Problem, rows: DualRows) -> Moved | None:
     off, open_ = exact_sum(rows)
     if off == open_ == 0.0:
         return NOT_AT_ALL
-    sizes = np.abs(rows.high)
-    weights = {
-        sign: down(sum_down(np.where(rows.y * sign > 0.0, sizes, 0.0)) * (1.0 - gam(4.0)))
-        for sign in ((math.copysign(1.0, off),) if abs(off) > open_ else (1.0, -1.0))
-    }
-    weight = min(weights.values())  # of both, where it is not known which is the heavier one
+    signs = (math.copysign(1.0, off),) if abs(off) > open_ else (1.0, -1.0)
+    # The less of both, where it is not known which is the heavier one.
+    weight = min(down(_weight_of(rows, sign) * (1.0 - gam(4.0))) for sign in signs)
     if not weight > 0.0:
         return None
     tau = up(up(abs(off) + open_) / weight)
     return Moved(tau=tau) if tau <= 1.0 else None
+
+
+def _weight_of(rows: DualRows, sign: float) -> float:
+    """At most the sum of w_i |y_i| over the y_i of this sign."""
+    parts = [
+        sum_down(np.where(rows.y[at] * sign > 0.0, np.abs(rows.high[at]), 0.0))
+        for at in pieces(len(rows.y))
+    ]
+    return sum_down(np.array(parts))
 
 
 def _by_projection(

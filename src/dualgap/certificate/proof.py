@@ -28,10 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dualgap._arrays import pieces
 from dualgap._types import Array, Mask
 from dualgap.certificate.feasibility import Moved, real_point, with_more_digits
 from dualgap.certificate.quadratic import LossSums, quadratic_sums
-from dualgap.certificate.rows import DualRows, Enclosed, dual_rows, enclosed, pieces
+from dualgap.certificate.rows import DualRows, Enclosed, dual_rows, enclosed
 from dualgap.dual_points.feasible import DualPoint, needs_factorisation
 from dualgap.enclosures.directed import (
     UNIT,

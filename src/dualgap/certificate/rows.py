@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +16,6 @@ from dualgap.linalg.double import Double, of, two_product, two_sum
 from dualgap.losses.multinomial import own
 from dualgap.problem import Problem
 
-ROW_BYTES = 64
-"""About what is made of a row at a time: pieces have as many rows as a block has of these."""
 FEW_ROWS = 1024
 """Sums of so many numbers are rounded correctly, one after the other."""
 FLUSHED = 2.0**-900
@@ -53,7 +50,7 @@ def dual_rows(problem: Problem, y: Array | None) -> DualRows:
         return _class_rows(problem, y)
     y = problem.loss.into_domain(y, problem.b)
     if w is None:
-        small = np.abs(y) < FLUSHED
+        small = (y < FLUSHED) & (y > -FLUSHED)
         y = np.where(small, 0.0, y) if small.any() and (y[small] != 0.0).any() else y
         return DualRows(y, y, None)
     y = np.where((w > 0.0) & (np.abs(w * y) >= FLUSHED), y, 0.0)
@@ -137,13 +134,6 @@ def _plus(low: Array, high: Array, more: float | Array) -> tuple[Array, Array]:
     if low is high and not low.any():
         return (total := low + more), total
     return down(low + more), up(high + more)
-
-
-def pieces(n: int) -> Iterator[slice]:
-    """So many rows at a time that what is made of them stays near a core; pieces of one length."""
-    count = -(-n // max(16, contract.BLOCK_BYTES // ROW_BYTES))
-    for k in range(count):
-        yield slice(n * k // count, n * (k + 1) // count)
 
 
 def enclosed(

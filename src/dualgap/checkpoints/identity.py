@@ -15,10 +15,14 @@ import numpy as np
 from dualgap.checkpoints.files import checksum
 from dualgap.designs import Design
 from dualgap.designs.contract import block_rows
+from dualgap.designs.files import FileArray
 from dualgap.problem import Problem
 
 Said = Any
 """What JSON holds."""
+
+PIECE = 1 << 20
+"""Bytes of a file that are read at a time."""
 
 WORDS = {
     "A": "the data A",
@@ -84,6 +88,13 @@ def described(value: Any) -> Said:
             "order": order,
             "sha256": checksum(value),
         }
+    if isinstance(value, FileArray):
+        return {
+            "dtype": value.dtype.str,
+            "shape": list(value.shape),
+            "order": "C",
+            "sha256": _sum_of_file(value),
+        }
     if isinstance(value, np.generic):
         return described(value.item())
     if isinstance(value, tuple | list):
@@ -94,6 +105,15 @@ def described(value: Any) -> Said:
         parts = dict(getattr(value, "__dict__", {}))
     name = f"{type(value).__module__}.{type(value).__qualname__}"
     return {"type": name, **{part: described(held) for part, held in parts.items()}}
+
+
+def _sum_of_file(array: FileArray) -> str:
+    """As `checksum`, of numbers that are read a piece at a time."""
+    digest = hashlib.sha256()
+    step = max(1, PIECE * len(array) // max(1, array.nbytes))
+    for start in range(0, len(array), step):
+        digest.update(array[start : start + step].reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def differences(there: dict[str, Said], here: dict[str, Said]) -> list[str]:

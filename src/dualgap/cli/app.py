@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -26,18 +26,16 @@ from dualgap.cli.common import (
     terminable,
     to_json,
 )
-from dualgap.cli.model import (
-    Model,
-    encode,
-    fingerprint,
-    labels_of,
-    load_model,
-    make_loss,
-    make_model,
-)
-from dualgap.datasets import Dataset, load
+from dualgap.cli.dual import certificate_of
+from dualgap.cli.fingerprints import is_of
+from dualgap.cli.model import Model, load_model, make_loss, make_model
+from dualgap.cli.targets import labels_of, targets
+from dualgap.datasets import Dataset, load, write_predictions
+from dualgap.datasets.folders import check_target, is_folder
+from dualgap.designs.threads import within_threads
 from dualgap.driver.arguments import limit
 from dualgap.driver.keeping import check_keeping
+from dualgap.memory import as_bytes, within_memory
 
 app = typer.Typer(
     name="dualgap",
@@ -84,6 +82,8 @@ def fit(
     checkpoint: take.Checkpoint = None,
     checkpoint_every: take.CheckpointEvery = "60 s",
     resume: take.ResumeRun = False,
+    memory_limit: take.MemoryLimit = None,
+    threads: take.ThreadCount = None,
     format: take.Format = None,
     target: take.Target = None,
     header: take.Header = None,
@@ -98,28 +98,29 @@ def fit(
         check_keeping(checkpoint, checkpoint_every, resume)
         chosen = make_loss(loss, loss_parameter)
         _check_numbers(l1, l2, tol, max_passes, max_time)
+        memory = as_bytes("memory_limit", memory_limit)
         lookup("algorithm", algorithm, dict.fromkeys(("auto", *ALGORITHMS)))
-        how: dict[str, Any] = {
-            "format": format,
-            "target": target,
-            "header": header,
-            "n_features": features,
-        }
-        data = load(file, **how, max_bytes=max_bytes, data_folder=data_folder)
+        how: dict[str, Any] = {"format": format, "target": target, "header": header}
+        how |= {"n_features": features, "max_bytes": max_bytes, "data_folder": data_folder}
+        data = load(file, **how)
         labels = labels_of(chosen, data.b)
-        b = encode(chosen, labels, data.b)
-        problem = dualgap.Problem(data.A, b, loss=chosen, l1=l1, l2=l2, fit_intercept=fit_intercept)
-        result = problem.solve(
-            algorithm=algorithm,
-            tol=tol,
-            max_passes=max_passes,
-            max_time=max_time,
-            random_state=seed,
-            verbose=sys.stderr.isatty() and not as_json,
-            checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
-            resume=resume,
-        )
+        b = targets(chosen, labels, data.A, data.b)
+        with within_memory(memory):
+            problem = dualgap.Problem(
+                data.A, b, loss=chosen, l1=l1, l2=l2, fit_intercept=fit_intercept
+            )
+            result = problem.solve(
+                algorithm=algorithm,
+                tol=tol,
+                max_passes=max_passes,
+                max_time=max_time,
+                random_state=seed,
+                n_threads=threads,
+                verbose=sys.stderr.isatty() and not as_json,
+                checkpoint=checkpoint,
+                checkpoint_every=checkpoint_every,
+                resume=resume,
+            )
         model = make_model(data, result, problem, tol, labels)
         _show_fit(data, model, result, out, as_json)
     raise typer.Exit(CONVERGED if result.status.converged else NOT_CONVERGED)
@@ -206,15 +207,24 @@ def predict(
     data_folder: take.DataFolder = None,
     as_json: take.AsJson = False,
 ) -> None:
-    """Predict with a saved model: one line per row of the file."""
+    """Predict with a saved model: one line per row; of a folder, into a folder with --out."""
     with command():
-        _check_out(out)
+        onto_disk = out is not None and str(out) != STDOUT and is_folder(Path(file))
+        if onto_disk:
+            check_target(cast(Path, out), overwrite=False)
+        else:
+            _check_out(out)
         model = load_model(model_file)
-        how = Reading(format, target, header, by_position, max_bytes, data_folder)
+        how = Reading(format, target, header, by_position, max_bytes, data_folder, True)
         data = load_for(model, file, how)
         for note in data.notes:
             say(note)
-        values = (model.scores(data.A) if scores else model.predict(data.A)).tolist()
+        predict = model.scores if scores else model.predict
+        if onto_disk:
+            made = write_predictions(cast(Path, out), predict, data.A)
+            print(to_json({"predictions": str(made)}) if as_json else f"written to {made}")
+            return
+        values = predict(data.A).tolist()
         if out is None or str(out) == STDOUT:
             _write_predictions(sys.stdout, values, as_json)
         else:
@@ -245,6 +255,8 @@ def certify(
     target: take.Target = None,
     header: take.Header = None,
     by_position: take.ByPosition = False,
+    memory_limit: take.MemoryLimit = None,
+    threads: take.ThreadCount = None,
     max_bytes: take.MaxBytes = None,
     data_folder: take.DataFolder = None,
     as_json: take.AsJson = False,
@@ -253,6 +265,7 @@ def certify(
     with command():
         if tol is not None:
             tol = check.real("tol", tol, low=0.0, strict=True)
+        memory = as_bytes("memory_limit", memory_limit)
         model = load_model(model_file)
         how = Reading(format, target, header, by_position, max_bytes, data_folder)
         data = load_for(model, file, how)
@@ -260,19 +273,19 @@ def certify(
             raise ValueError(f"{data.source} has no target, and a certificate needs one.")
         for note in data.notes:
             say(note)
-        if data.A.shape[0] != len(model.y):
+        if data.A.shape[0] != model.rows:
             n, d = data.A.shape
             raise ValueError(
                 f"{data.source} has {n} rows and {d} columns; {model_file} is of "
-                f"{len(model.y)} rows and {model.n_features} columns."
+                f"{model.rows} rows and {model.n_features} columns."
             )
-        b = encode(model.loss, model.labels, data.b)
-        certificate = dualgap.certify(
-            data.A, b, model.x, model.y, intercept=model.intercept, **model.objective
-        )
+        b = targets(model.loss, model.labels, data.A, data.b)
+        with within_memory(memory), within_threads(threads):
+            problem = dualgap.Problem(data.A, b, **model.objective)
+            certificate = certificate_of(model, problem)
         most = model.tol if tol is None else tol
         within = certificate.certified and certificate.relative_gap <= most
-        same = fingerprint(data.A, data.b) == model.fingerprint
+        same = is_of(model.fingerprint, file, data.A, data.b)
         if as_json:
             fields = {
                 "within_tol": within,
@@ -284,7 +297,9 @@ def certify(
         else:
             print(f"min {_formula(model)}\n{certificate}")
             print(f"{'within' if within else 'NOT within'} the tolerance {most:g}")
-        if not same:
+        if same is None:
+            say(f"whether {data.source} holds the data of {model_file} only its folder can tell")
+        elif not same:
             say(f"{data.source} does not hold the data that {model_file} was fitted on")
     raise typer.Exit(CONVERGED if within else NOT_CONVERGED)
 

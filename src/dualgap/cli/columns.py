@@ -11,8 +11,8 @@ import numpy as np
 from dualgap._types import Array
 from dualgap.cli.model import Model
 from dualgap.datasets import load
-from dualgap.datasets.folders import is_folder
-from dualgap.datasets.loading import format_of, load_table
+from dualgap.datasets.folders import is_folder, open_folder
+from dualgap.datasets.loading import format_of, load_table, refuse_options
 from dualgap.datasets.registry import NAMED_SETS
 from dualgap.datasets.tables import Table
 
@@ -30,6 +30,8 @@ class Reading:
     by_position: bool
     max_bytes: int | None
     data_folder: Path | None
+    only_rows: bool = False
+    """Whether targets and weights of a folder do not matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +66,23 @@ def load_for(model: Model, file: str, how: Reading) -> Aligned:
 
 def _of_folder(model: Model, file: str, how: Reading) -> Aligned:
     """Data on disk, whose columns must be the model's in its order."""
-    data = load(file, format=how.format, target=how.target, header=how.header)
-    if not how.by_position and data.feature_names != model.feature_names:
-        raise ValueError(_other_columns(model, file, data.feature_names or []))
-    if data.A.shape[1] != model.n_features:
-        raise ValueError(_another_width(data.source, data.A.shape[1], model))
-    return Aligned(data.A, data.b, data.source, [])
+    options: dict[str, Any] = {"format": how.format, "target": how.target, "header": how.header}
+    A: Any
+    b: Array | None
+    if how.only_rows:
+        refuse_options(file, **options)
+        folder = open_folder(file)
+        if folder.offset is not None:
+            raise ValueError(f"{file} has offset, which has no place beside A; use dualgap.open.")
+        A, b, names = folder.design, None, folder.columns
+    else:
+        data = load(file, **options)
+        A, b, names = data.A, data.b, data.feature_names
+    if not how.by_position and names != model.feature_names:
+        raise ValueError(_other_columns(model, file, names or []))
+    if A.shape[1] != model.n_features:
+        raise ValueError(_another_width(file, A.shape[1], model))
+    return Aligned(A, b, file, [])
 
 
 def _other_columns(model: Model, file: str, names: list[str]) -> str:

@@ -42,8 +42,8 @@ def command() -> Iterator[None]:
     except (ValueError, TypeError, OSError, ImportError) as error:
         say(str(error))
         raise typer.Exit(BAD_INPUT) from None
-    except MemoryError:
-        say("the data do not fit into memory")
+    except MemoryError as error:
+        say(str(error) or "the data do not fit into memory")
         raise typer.Exit(BAD_INPUT) from None
 
 

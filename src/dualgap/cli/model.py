@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 import dualgap
 from dualgap import _validation as check
 from dualgap._files import replacing
 from dualgap._types import Array
 from dualgap.cli.common import to_json
+from dualgap.cli.dual import slopes_fields, slopes_from
+from dualgap.cli.fingerprints import fingerprint, manifest_fingerprint
+from dualgap.cli.targets import takes_labels
 from dualgap.datasets import Dataset
-from dualgap.designs import Design, as_design
+from dualgap.designs import as_design
 from dualgap.losses import LOSSES, Loss, Multinomial
-from dualgap.losses.contract import MarginLoss
+from dualgap.streamed.sums import Slopes
 
-FORMAT, VERSION = "dualgap model", 2
-READABLE = (1, VERSION)
-"""Version 1 had no names of columns."""
+FORMAT, VERSION = "dualgap model", 3
+READABLE = (1, 2, VERSION)
+"""Version 1 had no names of columns, and up to version 2 the dual point was an array."""
 OBJECTIVE = "(1/n) sum_i phi(a_i'x + c; b_i) + l1 |x|_1 + (l2/2) |x|^2"
 
 
@@ -51,7 +51,12 @@ class Model:
     """Of the data: to tell other data, not to prove anything."""
     x: Array
     intercept: float | Array
-    y: Array
+    rows: int
+    """Of the data."""
+    y: Array | None
+    """The dual point;"""
+    slopes: Slopes | None = None
+    """or what stands for it, where the fit has not held the rows of the data."""
 
     @property
     def n_features(self) -> int:
@@ -100,7 +105,7 @@ class Model:
             "dualgap_version": dualgap.__version__,
             "objective": self.objective_fields(),
             "tol": self.tol,
-            "rows": len(self.y),
+            "rows": self.rows,
             "features": self.n_features,
             "labels": self.labels,
             "zero_based": self.zero_based,
@@ -119,7 +124,9 @@ class Model:
                 "relative_gap": result.certificate.relative_gap,
             }
         content["intercept"] = np.asarray(self.intercept).tolist()
-        content["x"], content["y"] = self.x.tolist(), self.y.tolist()
+        content["x"] = self.x.tolist()
+        content["y"] = None if self.y is None else self.y.tolist()
+        content["dual_point"] = None if self.slopes is None else slopes_fields(self.slopes)
         return to_json(content, indent=1)
 
     def save(self, path: Path, result: dualgap.Result | None = None) -> None:
@@ -145,91 +152,12 @@ def make_loss(name: str, parameter: float | None) -> Loss:
     return made
 
 
-def fingerprint(A: Any, b: Array) -> str:
-    """A hash of the numbers, whatever form they are stored in."""
-    if isinstance(A, Design):
-        return _fingerprint_of_rows(A, b)
-    matrix = sp.csr_array(A, copy=True)
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    digest = hashlib.sha256(repr(matrix.shape).encode())
-    for array in (matrix.indptr, matrix.indices):
-        digest.update(np.asarray(array, dtype="<i8").tobytes())
-    for values in (matrix.data, b):
-        digest.update(np.asarray(values, dtype="<f8").tobytes())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _fingerprint_of_rows(A: Design, b: Array) -> str:
-    """The same of data that stay on disk, in three readings: pointers come first, and values last.
-
-    No more than a chunk is held, and what each row holds is counted from the one before.
-    """
-    digest = hashlib.sha256(repr(A.shape).encode())
-    entries = 0
-    digest.update(np.zeros(1, dtype="<i8").tobytes())
-    for rows in _rows(A):
-        digest.update((entries + rows.indptr[1:]).astype("<i8").tobytes())
-        entries += rows.nnz
-    for rows in _rows(A):
-        digest.update(rows.indices.astype("<i8").tobytes())
-    for rows in _rows(A):
-        digest.update(rows.data.astype("<f8").tobytes())
-    digest.update(np.asarray(b, dtype="<f8").tobytes())
-    return f"sha256:{digest.hexdigest()}"
-
-
-def _rows(A: Design) -> Iterator[Any]:
-    """Chunk by chunk, without zeros."""
-    for part in range(A.cuts.partitions):
-        for chunk in A.chunks(part):
-            rows = sp.csr_array(chunk.dense() if chunk.sparse is None else chunk.sparse, copy=True)
-            rows.eliminate_zeros()
-            rows.indptr = rows.indptr.astype(np.int64)
-            yield rows
-
-
-def takes_labels(loss: Loss) -> bool:
-    """Whether it is a loss of classes, not of numbers."""
-    return loss.is_vector or isinstance(loss, MarginLoss)
-
-
-def labels_of(loss: Loss, b: Array) -> list[float] | None:
-    """The labels that the targets of a classification have, in the order of their codes."""
-    if not takes_labels(loss):
-        return None
-    seen = np.unique(b).tolist()
-    if loss.is_vector:
-        return [float(v) for v in seen]
-    if len(seen) > 2:
-        shown = ", ".join(f"{v:g}" for v in seen[:5]) + (", ..." if len(seen) > 5 else "")
-        raise ValueError(
-            f"the targets have {len(seen)} distinct values ({shown}), and loss={loss.name!r} takes "
-            "two labels. Use the loss multinomial for classes, squared or huber for numbers."
-        )
-    if len(seen) == 1:
-        return [-1.0, 1.0] if seen[0] in (-1.0, 1.0) else [seen[0] - 1.0, seen[0]]
-    return [float(v) for v in seen]
-
-
-def encode(loss: Loss, labels: list[float] | None, b: Array) -> Array:
-    """Targets as the loss takes them: -1 and +1, or 0, ..., K-1, for these labels."""
-    if labels is None:
-        return b
-    at = np.searchsorted(labels, b).clip(max=len(labels) - 1)
-    unknown = np.asarray(labels)[at] != b
-    if unknown.any():
-        raise ValueError(
-            f"row {int(np.flatnonzero(unknown)[0]) + 1} has the label {b[unknown][0]:g}; "
-            f"the model knows {', '.join(f'{v:g}' for v in labels)}."
-        )
-    return at.astype(float) if loss.is_vector else 2.0 * at - 1.0
-
-
 def make_model(
     data: Dataset, result: dualgap.Result, problem: dualgap.Problem, tol: float, labels: Any
 ) -> Model:
-    """The model that a fit has found."""
+    """The model that a fit has found; without an array as long as data that were not held."""
+    slopes, folder = result.slopes, Path(data.source)
+    mark = fingerprint(data.A, data.b) if slopes is None else manifest_fingerprint(folder)
     return Model(
         loss=problem.loss,
         l1=problem.l1,
@@ -241,10 +169,12 @@ def make_model(
         feature_names=data.feature_names,
         target_name=data.target_name,
         target_column=data.target_column,
-        fingerprint=fingerprint(data.A, data.b),
+        fingerprint=mark,
         x=result.x,
         intercept=result.intercept,
-        y=result.y,
+        rows=problem.n,
+        y=result.y if slopes is None else None,
+        slopes=slopes,
     )
 
 
@@ -264,10 +194,12 @@ def load_model(path: Path) -> Model:
     if isinstance(version, bool) or version not in READABLE:
         raise ValueError(
             f"{path} has format_version {_short(version)}; this dualgap reads "
-            f"{' and '.join(map(str, READABLE))}."
+            f"{', '.join(map(str, READABLE[:-1]))} and {VERSION}."
         )
     if version == 1:
         content |= dict.fromkeys(("feature_names", "target_name", "target_column"))
+    if version < 3:
+        content["dual_point"] = None
     try:
         return _checked(content)
     except KeyError as error:
@@ -298,7 +230,8 @@ def _checked(content: dict[str, Any]) -> Model:
             raise ValueError("labels must be two but for the loss multinomial")
     if takes_labels(loss) != (labels is not None):
         raise ValueError(f"labels={labels} do not go with the loss {loss.name!r}")
-    x, y = _array("x", content["x"]), _array("y", content["y"])
+    x, y = _array("x", content["x"]), content["y"]
+    y = None if y is None and content["dual_point"] is not None else _array("y", y)
     intercept = _array("intercept", content["intercept"])
     based = content["zero_based"]
     tail: tuple[int, ...] = ()
@@ -311,11 +244,13 @@ def _checked(content: dict[str, Any]) -> Model:
         ("y", y, (rows, *tail)),
         ("intercept", intercept, tail),
     ):
-        if array.shape != shape:
+        if array is not None and array.shape != shape:
             raise ValueError(f"{name} has shape {array.shape}, not {_short(shape)}")
     free = _flag("fit_intercept", objective["fit_intercept"])
     if intercept.any() and not free:
         raise ValueError("fit_intercept=false, and there is an intercept")
+    size = features + free
+    slopes = None if y is not None else _slopes(content["dual_point"], (size, *tail))
     target, column = content["target_name"], content["target_column"]
     return Model(
         loss=loss,
@@ -331,8 +266,20 @@ def _checked(content: dict[str, Any]) -> Model:
         fingerprint=_string("data_fingerprint", content["data_fingerprint"]),
         x=x,
         intercept=intercept if tail else float(intercept),
+        rows=rows,
         y=y,
+        slopes=slopes,
     )
+
+
+def _slopes(content: Any, shape: tuple[int, ...]) -> Slopes:
+    """What stands for y."""
+    if not isinstance(content, dict):
+        raise ValueError(f"dual_point={_short(content)} is no JSON object")
+    bend = None if content["bend"] is None else _array("bend", content["bend"])
+    damping = _real("damping", content["damping"], 0.0)
+    at, factors = _array("at", content["at"]), _array("factors", content["factors"])
+    return slopes_from(at, factors, bend, damping, shape)
 
 
 def _short(value: Any) -> str:

@@ -76,9 +76,20 @@ CheckpointEvery = Annotated[str, typer.Option(help="How often: '30 s', '10 min',
 ResumeRun = Annotated[
     bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")
 ]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(help="Memory that may be taken, such as '2 GB'; by default what there is."),
+]
+ThreadCount = Annotated[
+    int | None,
+    typer.Option("--threads", help="Threads that share data on disk; as many as may be.", min=1),
+]
 Features = Annotated[int | None, typer.Option(help="svmlight: number of columns.", min=1)]
 TextOut = Annotated[
-    Path | None, typer.Option(help="Write to this file; standard output by default.")
+    Path | None,
+    typer.Option(
+        help="Write to this file, or of data in a folder to this folder; else to standard output."
+    ),
 ]
 Scores = Annotated[
     bool, typer.Option("--scores", help="Print a_i'x + c in place of labels or means.")

@@ -3,7 +3,7 @@
 from dualgap.datasets._errors import DataError
 from dualgap.datasets.archives import load_npz
 from dualgap.datasets.conversion import convert
-from dualgap.datasets.folders import Folder, write_folder
+from dualgap.datasets.folders import Folder, write_folder, write_predictions
 from dualgap.datasets.loading import Dataset, load
 from dualgap.datasets.opening import open
 from dualgap.datasets.svmlight import load_svmlight
@@ -23,4 +23,5 @@ __all__ = [
     "synthetic1",
     "synthetic2",
     "write_folder",
+    "write_predictions",
 ]

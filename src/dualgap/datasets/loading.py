@@ -153,9 +153,7 @@ def load(
 
 def of_folder(path: str, **options: Any) -> Dataset:
     """A folder of arrays, which takes no options: its manifest says what is in it."""
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise DataError(f"{given[0]} is for files; {path} is a folder of arrays.")
+    refuse_options(path, **options)
     folder: Folder = open_folder(path)
     for name, vector in (("weights", folder.weights), ("offset", folder.offset)):
         if vector is not None:
@@ -166,12 +164,19 @@ def of_folder(path: str, **options: Any) -> Dataset:
         raise DataError(f"{path} has no targets b.")
     return Dataset(
         folder.design,
-        folder.b,
+        np.asarray(folder.b, dtype=np.float64),
         folder.path.resolve().name,
         path,
         feature_names=folder.columns,
         target_name=folder.manifest.target_name,
     )
+
+
+def refuse_options(path: str, **options: Any) -> None:
+    """Options of files mean nothing for a folder."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise DataError(f"{given[0]} is for files; {path} is a folder of arrays.")
 
 
 def check_at_hand(path: str, kind: str) -> None:

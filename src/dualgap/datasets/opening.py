@@ -14,7 +14,7 @@ def open(
     data: str | os.PathLike[str] | Any,
     b: Any = None,
     *,
-    holds_rows: bool = True,
+    holds_rows: bool | None = None,
     target: str | None = None,
     sample_weight: Any = None,
     offset: Any = None,
@@ -34,11 +34,14 @@ def open(
         ``"folder/*.parquet"``; or a matrix of dask, with dense blocks or scipy matrices.
     b : array of shape (n,), optional
         Targets beside data of dask: a dask array or data frame's column in the same order.
-    holds_rows : bool, default=True
+    holds_rows : bool, optional
         Of folders: whether a fit may hold arrays with an entry for each row in memory, such as
         predictions and dual points. With False it is made by readings of the data alone, by
         `newton` or `working-set`, and its memory does not grow with the number of rows;
-        ``result.y`` reads the data again when it is asked for. On a cluster it is always so.
+        ``result.y`` reads the data again when it is asked for. By default each problem, and each
+        call of `solve`, decides: rows are held where these arrays take no more than half of the
+        memory there is (``memory_limit``), or where the algorithm needs them; ``result.notes`` says
+        so. On a cluster they are never held.
     target : str, optional
         Of Parquet files and data frames: the column that is b.
     sample_weight, offset : array of shape (n,) or str, optional

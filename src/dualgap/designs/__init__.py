@@ -3,7 +3,8 @@
 What is copied: nothing, if the data are float64 or float32, dense in C or Fortran order, or CSR or
 CSC. One copy is made of integers and bools (to float64), of other sparse formats (to CSR), of
 sparse data with duplicate entries (summed) and of data frames (by their own conversion). Large maps
-of integers in files are read block by block (`blocks`), and not copied. The arrays of sparse data
+of integers in files are read block by block (`blocks`), and not copied, and so is what memory does
+not spare a copy of. The arrays of sparse data
 are looked at first: see `_structure`.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap import _validation as check
-from dualgap._types import Data
+from dualgap._types import Array, Data
 from dualgap.designs._defaults import missing
 from dualgap.designs._structure import LARGEST_SIDE, check_structure
 from dualgap.designs.blocks import BlockDesign
@@ -28,11 +29,13 @@ from dualgap.designs.cuts import Cuts
 from dualgap.designs.dask import DaskDesign
 from dualgap.designs.dense import DenseDesign
 from dualgap.designs.executors import Executor, Serial
+from dualgap.designs.files import FileArray, is_mapped
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.ledger import Ledger
-from dualgap.designs.mapped import is_mapped
+from dualgap.designs.maps import LARGE
 from dualgap.designs.observations import Observations
 from dualgap.designs.parted import PartedDesign, pays_to_part
+from dualgap.designs.parts import over_parts, steps
 from dualgap.designs.protocols import (
     ColumnAccess,
     GramAccess,
@@ -47,10 +50,8 @@ from dualgap.designs.rotated import RotatedDesign
 from dualgap.designs.scaled import ScaledDesign
 from dualgap.designs.sparse import SparseDesign, trimmed
 from dualgap.designs.threads import Threads
+from dualgap.memory import spares
 
-_STREAMED = 1 << 26
-"""Maps of a file with numbers that are no floats are read block by block, and not copied, from so
-many bytes of float64 on."""
 _SAFE = 1e-180
 """Sums of squares beyond this and its inverse call for a closer look."""
 
@@ -65,6 +66,7 @@ __all__ = [
     "DenseDesign",
     "Design",
     "Executor",
+    "FileArray",
     "GramAccess",
     "InterceptDesign",
     "Ledger",
@@ -156,23 +158,31 @@ def _checked_dense(values: Any) -> Design:
     A = check.numeric("A", values)
     _shape(A.shape)
     if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
-        if is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= _STREAMED:
+        mapped = is_mapped(A) and A.flags.c_contiguous and 8 * A.size >= LARGE
+        if mapped or not spares(8.0 * A.size):
             return BlockDesign(A)
         A = A.astype(np.float64)
     if not (A.flags.c_contiguous or A.flags.f_contiguous):
+        if not spares(float(A.nbytes)):
+            return BlockDesign(A)
         A = np.ascontiguousarray(A)
     walked = A if A.flags.c_contiguous else A.T
-    along, across = np.empty(walked.shape[0]), np.zeros(walked.shape[1])
-    step, ones = block_rows(walked.shape[1]), np.ones(walked.shape[1])
-    room = np.empty((min(step, walked.shape[0]), walked.shape[1]))
-    for start in range(0, walked.shape[0], step):
-        block = walked[start : start + step]
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = np.square(block, out=room[: len(block)], dtype=np.float64)
-            sums = np.matmul(squares, ones, out=along[start : start + step])
-            across += np.ones(len(block)) @ squares
-        if not np.isfinite(sums.sum()):
-            _name_entry(A)
+    along, step = np.empty(walked.shape[0]), block_rows(walked.shape[1])
+    ones = np.ones(walked.shape[1])
+
+    def work(start: int, stop: int) -> tuple[Array]:
+        across, room = np.zeros(walked.shape[1]), np.empty((min(step, stop - start), ones.size))
+        for at in steps(start, stop, step):
+            block = walked[at]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                squares = np.square(block, out=room[: len(block)], dtype=np.float64)
+                sums = np.matmul(squares, ones, out=along[at])
+                across += np.ones(len(block)) @ squares
+            if not np.isfinite(sums.sum()):
+                _name_entry(A)
+        return (across,)
+
+    (across,) = over_parts(DenseDesign(A).cuts if walked is A else Cuts.whole(len(walked)), work)
     if not _SAFE < along.max() < 1.0 / _SAFE:  # squares may have left the range of float64
         check.scale("A", max(float(A.max()), -float(A.min())))
     by_row, by_column = (along, across) if walked is A else (across, along)

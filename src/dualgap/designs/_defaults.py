@@ -17,7 +17,9 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns
 from dualgap.designs.executors import RowArrays, RowTask
 from dualgap.designs.ledger import NORMS, products
+from dualgap.designs.ungathered import UngatheredColumns
 from dualgap.limits import check_time
+from dualgap.memory import spares
 
 if TYPE_CHECKING:
     from dualgap.designs.contract import Design
@@ -212,6 +214,8 @@ def columns(
 ) -> Columns:
     """Some columns, by a task on chunks, or from blocks; what is known is copied, not read."""
     n, d = design.shape
+    if not spares(8.0 * n * at.size):
+        return UngatheredColumns(design, at, constant, rows)
     T, wanted = np.empty((at.size, n)), np.flatnonzero(at < d)
     T[at == d] = constant
     if isinstance(known, DenseColumns):

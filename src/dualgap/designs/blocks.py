@@ -25,8 +25,11 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.dense import DenseRows
+from dualgap.designs.files import watched
 from dualgap.designs.ledger import Ledger
-from dualgap.designs.sources import DenseSource, RowSource, SparseSource, watched
+from dualgap.designs.parts import MOST_PARTITIONS, PARTITION_BYTES
+from dualgap.designs.picked import PickedRows, PickedSparseRows, SparseWithConstant, WithConstant
+from dualgap.designs.sources import DenseSource, RowSource, SparseSource
 from dualgap.designs.sparse import SparseDesign
 
 SPARSE_CHUNK_BYTES = 1 << 23
@@ -35,11 +38,6 @@ chunks cost fewer calls."""
 ENTRIES_PER_COLUMN = 16
 """Entries of a chunk for each column: the sums over a chunk have as many numbers as columns, and
 adding them up must cost less than making them."""
-PARTITION_BYTES = 1 << 24
-"""A partition takes milliseconds, against which handing it to a thread costs little; and there are
-many, so that a thread that is slow because others use its core holds nobody up for long."""
-MOST_PARTITIONS = 64
-"""Sums of some partitions are held at once; more than this have no use on one machine."""
 COUNTED_AT_ONCE = 1 << 20
 """Rows whose entries are counted at a time."""
 
@@ -98,6 +96,46 @@ class BlockDesign(Design, counts=True):
             rows_per_chunk = chunk_rows(source)
         self.rows_per_chunk = check.integer("rows_per_chunk", rows_per_chunk)
 
+    def some_rows(self, at: Places) -> BlockDesign:
+        """Some of the rows as data of their own, which are read from where these are.
+
+        Parameters
+        ----------
+        at : array of int
+            Their numbers, ascending.
+        """
+        at = np.asarray(at, dtype=np.int64)
+        if at.ndim != 1 or at.size == 0 or at[0] < 0 or at[-1] >= self.shape[0]:
+            raise ValueError(f"at must be numbers of rows between 0 and {self.shape[0] - 1}.")
+        if (at[1:] < at[:-1]).any():
+            raise ValueError("at must ascend: rows are read in their order. Sort it.")
+        step = self.rows_per_chunk
+        if isinstance(self.source, SparseSource):
+            return self._made_of(PickedSparseRows(self.source, at, step), "some rows of ")
+        return self._made_of(PickedRows(self.source, at, step), "some rows of ")
+
+    def with_constant(self, value: float) -> BlockDesign:
+        """The same rows with one more column, the last, which has this number in every row.
+
+        Parameters
+        ----------
+        value : float
+        """
+        if isinstance(self.source, SparseSource):
+            return self._made_of(SparseWithConstant(self.source, value))
+        return self._made_of(WithConstant(self.source, value))
+
+    def _made_of(self, source: RowSource, how: str = "") -> BlockDesign:
+        """Rows from a source that is made of this one's."""
+        other = BlockDesign.over(source, title=f"{how}{self.title}")
+        other.holds_rows, other._executor = self.holds_rows, self._executor
+        return other
+
+    @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        """What tells the files that are read from others."""
+        return str(getattr(self.source, "mark", ""))
+
     @property
     def title(self) -> str:
         """What messages call it."""
@@ -110,15 +148,17 @@ class BlockDesign(Design, counts=True):
         chunks = -(-n // rows)
         bytes_ = 12 * self.nonzeros if self.stores_entries else 8 * self.nonzeros
         parts = max(1, min(MOST_PARTITIONS, chunks, bytes_ // PARTITION_BYTES))
-        edges = sorted({min(n, rows * (chunks * k // parts)) for k in range(parts + 1)})
-        return Cuts(tuple(edges), rows)
+        return Cuts.of_chunks(n, parts, rows)
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The rows of each, in float64."""
         for at in self.cuts.chunks(part):
-            rows = self.source.rows(at.start, at.stop)
-            self.ledger.enter(at.stop - at.start)
-            yield Chunk(at, SparseDesign(rows) if self.stores_entries else DenseRows(rows))
+            yield self._chunk(at)
+
+    def _chunk(self, at: slice) -> Chunk:
+        rows = self.source.rows(at.start, at.stop)
+        self.ledger.enter(at.stop - at.start)
+        return Chunk(at, SparseDesign(rows) if self.stores_entries else DenseRows(rows))
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Dense blocks, in order."""

@@ -18,7 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array, Places
+from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import Ledger
+from dualgap.designs.parts import dense_parts, over_parts, steps
 from dualgap.limits import check_time, current
 
 Bounds = tuple[Array, Array]
@@ -78,14 +80,14 @@ class Columns(ABC):
         self, w: Array, r: Array, x: Array, h: Array, l1: Array, l2: Array,
         most: float, goal: float, *, bounds: Bounds | None = None,
     ) -> tuple[float, float]:  # fmt: skip
-        """Coordinate descent on the columns, ``most`` sweeps; see `kernels.coordinate`.
+        """Coordinate descent on the columns, ``most`` sweeps; see `linalg.compiled_descent`.
 
         With ``bounds``, low and high, x stays between them.
 
         Returns the sweeps, and what is held against ``goal``. Now and then the limits of the call
         are looked at, which changes nothing but where the sweeps end.
         """
-        from dualgap.kernels.coordinate import EVERYWHERE, Penalty
+        from dualgap.linalg.compiled_descent import EVERYWHERE, Penalty
 
         ends = EVERYWHERE if bounds is None else np.array(bounds)
         model, penalty = self._model(w, r, h), Penalty(l1, l2, ends)
@@ -107,7 +109,7 @@ class Columns(ABC):
         self, model: Any, x: Array, penalty: Any, stop: float, goal: float, visits: int, rounds: int
     ) -> tuple[int, int, float]:
         """One piece of the sweeps."""
-        from dualgap.kernels.coordinate import NONZERO_ROUNDS, sweeps
+        from dualgap.linalg.compiled_descent import NONZERO_ROUNDS, sweeps
 
         return sweeps(model, x, penalty, stop, goal, NONZERO_ROUNDS, visits, rounds)
 
@@ -162,6 +164,12 @@ class DenseColumns(Columns):
         # two for each entry.
         self.gram_sweeps = T.shape[0] / 40.0
 
+    @cached_property
+    def _cuts(self) -> Cuts:
+        """Partitions of the rows, where there is much."""
+        side, n = self.T.shape
+        return Cuts.of_chunks(n, dense_parts(n, side), max(512, BLOCK // max(1, side)))
+
     def grown(self, at: Places) -> DenseColumns | None:
         """The columns at these places, of which those here come first; the others are to be filled.
 
@@ -177,12 +185,19 @@ class DenseColumns(Columns):
     def matvec(self, x: Array) -> Array:
         """B x."""
         self._read()
-        return np.asarray(x @ self.T)
+        z = np.empty(self.T.shape[1])
+
+        def work(start: int, stop: int) -> tuple[()]:
+            np.matmul(x, self.T[:, start:stop], out=z[start:stop])
+            return ()
+
+        over_parts(self._cuts, work)
+        return z
 
     def rmatvec(self, r: Array) -> Array:
         """B' r."""
         self._read()
-        return np.asarray(self.T @ r)
+        return over_parts(self._cuts, lambda a, b: (np.asarray(self.T[:, a:b] @ r[a:b]),))[0]
 
     def norms_sq(self, w: Array) -> Array:
         """sum_i w_i b_ij^2."""
@@ -197,19 +212,27 @@ class DenseColumns(Columns):
     def gram(self, w: Array) -> Array:
         """By symmetric updates: blocks of the columns times sqrt(w) that stay in cache."""
         self._read()
-        side, n = self.T.shape
-        root, H = np.sqrt(w), np.zeros((side, side))
-        step = max(512, BLOCK // max(1, side))
-        for start in range(0, n, step):
-            check_time()
-            block = self.T[:, start : start + step] * root[start : start + step]
-            H += block @ block.T
-        return H
+        side, root = len(self.T), np.sqrt(w)
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            H = np.zeros((side, side))
+            for at in steps(start, stop, self._cuts.rows):
+                check_time()
+                block = self.T[:, at] * root[at]
+                H += block @ block.T
+            return (H,)
+
+        return over_parts(self._cuts, work)[0]
 
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Rows of B' diag(w) B, of which the others are taken."""
         self._read()
-        rows = (self.T[some] * w) @ self.T.T
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            T = self.T[:, start:stop]
+            return ((T[some] * w[start:stop]) @ T.T,)
+
+        (rows,) = over_parts(self._cuts, work)
         return rows if np.array_equal(others, np.arange(self.at.size)) else rows[:, others]
 
     @property
@@ -219,7 +242,7 @@ class DenseColumns(Columns):
 
     def _model(self, w: Array, r: Array, h: Array) -> Any:
         """By the rows of T."""
-        from dualgap.kernels.coordinate import DenseModel
+        from dualgap.linalg.compiled_descent import DenseModel
 
         return DenseModel(self.T, w[:1] if (w == w[0]).all() else w, r, h)
 
@@ -269,7 +292,7 @@ class SparseColumns(Columns):
     def gram(self, w: Array) -> Array:
         """Row by row into a dense matrix."""
         self._read()
-        from dualgap.kernels.gram import csr_gram, mirror
+        from dualgap.linalg.compiled_gram import csr_gram, mirror
 
         B, side = self._by_rows, self.at.size
         H = np.zeros((side, side))
@@ -281,7 +304,7 @@ class SparseColumns(Columns):
     def cross_gram(self, w: Array, some: Places, others: Places) -> Array:
         """Row by row into a dense matrix; only rows that matter, if there are few."""
         self._read()
-        from dualgap.kernels.gram import csr_cross_gram
+        from dualgap.linalg.compiled_gram import csr_cross_gram
 
         last = self.B.shape[1]
         if not (some == last).any():
@@ -311,8 +334,8 @@ class SparseColumns(Columns):
 
     def _model(self, w: Array, r: Array, h: Array) -> Any:
         """By the compressed columns."""
-        from dualgap.kernels.coordinate import SparseModel
         from dualgap.kernels.values import Sparse
+        from dualgap.linalg.compiled_descent import SparseModel
 
         B = self.B
         columns = Sparse(B.data, B.indices, B.indptr, B.shape[1], float(self.constant))

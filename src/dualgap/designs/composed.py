@@ -65,6 +65,8 @@ class Composed(Design, counts=True):
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """The base's, each in terms of which this is made."""
-        for chunk in self.base.chunks(part):
-            whole = chunk.design is self.base
-            yield Chunk(chunk.rows, self if whole else self.over(chunk.design, chunk.rows))
+        return map(self._over, self.base.chunks(part))  # a loop would hold what it has done with
+
+    def _over(self, chunk: Chunk) -> Chunk:
+        whole = chunk.design is self.base
+        return Chunk(chunk.rows, self if whole else self.over(chunk.design, chunk.rows))

@@ -63,8 +63,9 @@ class Design(ABC):
 
     shape: tuple[int, int]
     is_sparse: bool = False
-    holds_rows: bool = True
-    """Whether arrays with an entry for each row may be made; if not, only sums over rows are."""
+    holds_rows: bool | None = True
+    """Whether arrays with an entry for each row may be made; if not, only sums over rows are. None:
+    a problem on these data decides, by the memory there is."""
     fingerprint: str = ""
     """What tells these data from others, such as the size and time of a file; empty: unknown."""
     notes: tuple[str, ...] = ()
@@ -163,6 +164,12 @@ class Design(ABC):
     def place_of(self, row: int) -> str:
         """What messages call a row."""
         return f"row {row}"
+
+    def holding(self, rows: bool) -> Design:
+        """The same data with their rows held, or not, for who decides on that."""
+        other = self.arranged()
+        other.holds_rows = rows
+        return other
 
     @property
     def streams(self) -> bool:

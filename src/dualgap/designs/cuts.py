@@ -42,6 +42,13 @@ class Cuts(NamedTuple):
         edges = sorted({n * k // partitions for k in range(partitions + 1)})
         return cls(tuple(edges), rows)
 
+    @classmethod
+    def of_chunks(cls, n: int, partitions: int, rows: int) -> Cuts:
+        """Partitions of whole chunks, as many in each as can be."""
+        chunks = -(-n // rows)
+        edges = sorted({min(n, rows * (chunks * k // partitions)) for k in range(partitions + 1)})
+        return cls(tuple(edges), rows)
+
     @property
     def partitions(self) -> int:
         """How many there are."""

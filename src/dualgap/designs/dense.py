@@ -14,15 +14,22 @@ from dualgap.designs.chunks import Chunk
 from dualgap.designs.columns import Columns, DenseColumns, Room
 from dualgap.designs.contract import Design, block_rows
 from dualgap.designs.cuts import Cuts
-from dualgap.designs.executors import RowArrays
+from dualgap.designs.executors import SERIAL, Executor, Filled, RowArrays
 from dualgap.designs.ledger import NORMS, Ledger, products
 from dualgap.designs.narrow import NarrowCopy, narrow_copy
+from dualgap.designs.parts import dense_parts, over_parts, steps
 from dualgap.designs.protocols import Rows, Stored
 from dualgap.designs.tasks import Between, there_and_back
+from dualgap.designs.ungathered import UngatheredColumns
+from dualgap.limits import check_time
+from dualgap.memory import check_copy, spares
+
+Block = tuple[slice, Array]
+"""Some consecutive rows in float64, and which they are."""
 
 ROOM = 16
 """Memory is set aside for so many times the columns that are gathered first, so that others follow
-without a copy; what is not touched costs nothing."""
+without a copy; what is not touched costs nothing, but where private memory is limited."""
 LEAST_ROWS = 16
 """Data are cut only into chunks of at least so many rows; smaller ones do not pay."""
 
@@ -38,6 +45,8 @@ class DenseDesign(Design, counts=True):
     ledger : Ledger, optional
         That of the data, if A is a copy of them.
     """
+
+    parts_are_apart = True
 
     def __init__(
         self,
@@ -59,23 +68,58 @@ class DenseDesign(Design, counts=True):
         """A x."""
         self.ledger.rows += self.shape[0]
         self.ledger.passes += products(x)
-        if self._wide:
-            return np.asarray(self.A @ x)
-        return _by_block(self.A, x) if self._by_rows else _across_blocks(self.A.T, x)
+        if self.cuts.partitions == 1:
+            return self._product(self.A, x)
+        z = np.empty((self.shape[0], *x.shape[1:]))
+
+        def work(start: int, stop: int) -> tuple[()]:
+            if self._wide:
+                np.matmul(self.A[start:stop], x, out=z[start:stop])
+            else:
+                z[start:stop] = self._product(self.A[start:stop], x)
+            return ()
+
+        over_parts(self.cuts, work)
+        return z
 
     def rmatvec(self, r: Array) -> Array:
         """A' r."""
         self.ledger.rows += self.shape[0]
         self.ledger.passes += products(r)
+        if self.cuts.partitions == 1:
+            return self._adjoint(self.A, r)
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            return (self._adjoint(self.A[start:stop], r[start:stop]),)
+
+        return over_parts(self.cuts, work)[0]
+
+    def _product(self, A: np.ndarray[Any, Any], x: Array) -> Array:
+        """A x for some of the rows."""
         if self._wide:
-            return np.asarray(self.A.T @ r)
-        return _across_blocks(self.A, r) if self._by_rows else _by_block(self.A.T, r)
+            return np.asarray(A @ x)
+        return _by_block(A, x) if self._by_rows else _across_blocks(A.T, x)
+
+    def _adjoint(self, A: np.ndarray[Any, Any], r: Array) -> Array:
+        """A' r for some of the rows."""
+        if self._wide:
+            return np.asarray(A.T @ r)
+        return _across_blocks(A, r) if self._by_rows else _by_block(A.T, r)
 
     @cached_property
     def cuts(self) -> Cuts:
-        """Where rows are contiguous and there is more than the cache holds."""
-        n, rows = self.shape[0], CHUNK_BLOCKS * block_rows(self.shape[1])
-        return Cuts((0, n), rows) if self._by_rows and n > rows >= LEAST_ROWS else Cuts.whole(n)
+        """Partitions where there is much, chunks where rows are contiguous and overflow a cache."""
+        n, d = self.shape
+        rows, parts = CHUNK_BLOCKS * block_rows(d), dense_parts(n, d)
+        if not n > rows >= LEAST_ROWS or (parts == 1 and not self._by_rows):
+            return Cuts.whole(n)
+        return Cuts.of_chunks(n, parts, rows)
+
+    @property
+    def executor(self) -> Executor:
+        """Data in one part are this thread's; their products may have the library's threads."""
+        alone = self._executor is None and self.cuts.partitions == 1
+        return SERIAL if alone else super().executor
 
     def chunks(self, part: int) -> Iterator[Chunk]:
         """Views of the rows, widened if need be."""
@@ -91,36 +135,39 @@ class DenseDesign(Design, counts=True):
         self, rows: RowArrays, x: Array, between: Between, *args: Any
     ) -> tuple[RowArrays, tuple[Any, ...]]:
         """As `Design._swept`, to the last bit, with fewer calls for each chunk."""
-        if self._executor is not None or self.cuts.partitions > 1:
+        if self._executor is not None:
             return super()._swept(rows, x, between, *args)
         n = self.shape[0]
         if not self.cuts.any:
             return there_and_back(Chunk(slice(0, n), self), rows, x, between, *args)
-        z = np.empty((n, *x.shape[1:]))
-        out: RowArrays | None = None
-        total: list[Any] = []
+        z, out = np.empty((n, *x.shape[1:])), Filled(0, n)
         self.ledger.rows += n
         self.ledger.passes += 2.0 * products(x)
-        for at in self.cuts.chunks(0):
-            block = self.A[at] if self._wide else self.A[at].astype(np.float64)
-            here = np.matmul(block, x, out=z[at])
-            r, made, sums = between(here, tuple([values[at] for values in rows]), *args)
-            u = (r.T @ block).T
-            if out is None:
-                out = tuple([np.empty((n, *m.shape[1:]), m.dtype) for m in made])
-                total = [u, *sums]
-            else:
+
+        def work(start: int, stop: int) -> tuple[Any, ...]:
+            total: list[Any] = []
+            for at in steps(start, stop, self.cuts.rows):
+                block = self.A[at] if self._wide else self.A[at].astype(np.float64)
+                here = np.matmul(block, x, out=z[at])
+                r, made, sums = between(here, tuple([values[at] for values in rows]), *args)
+                if made:
+                    out.put(at, made)
+                u = (r.T @ block).T
+                if not total:
+                    total = [u, *sums]
+                    continue
                 total[0] += u
                 for k, term in enumerate(sums, start=1):
                     total[k] = total[k] + term
-            for k, values in enumerate(made):
-                out[k][at] = values
-        return (z, *(out or ())), tuple(total)
+            return tuple(total)
+
+        sums = over_parts(self.cuts, work)
+        return (z, *(out.arrays or ())), sums
 
     def narrowed(self) -> NarrowCopy | None:
         """A float32 copy."""
         longest = float(np.sqrt(self.row_norms_sq().max()))
-        return narrow_copy(self.A, longest, self.ledger)
+        return narrow_copy(self.A, longest, self.ledger, self.cuts)
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
@@ -128,9 +175,14 @@ class DenseDesign(Design, counts=True):
             return self._row_squares
         self.ledger.passes += NORMS
         out = np.empty(self.shape[0])
-        for rows, block in self.blocks(block_rows(self.shape[1])):
-            other = block if weights is None else block * weights
-            np.einsum("ij,ij->i", block, other, out=out[rows])
+
+        def work(start: int, stop: int) -> tuple[()]:
+            for rows, block in self._blocks(start, stop):
+                other = block if weights is None else block * weights
+                np.einsum("ij,ij->i", block, other, out=out[rows])
+            return ()
+
+        over_parts(self.cuts, work)
         return out
 
     def column_norms_sq(self, weights: Array) -> Array:
@@ -138,10 +190,14 @@ class DenseDesign(Design, counts=True):
         if self._column_squares is not None and (weights == weights[0]).all():
             return np.asarray(weights[0] * self._column_squares)
         self.ledger.passes += NORMS
-        out = np.zeros(self.shape[1])
-        for rows, block in self.blocks(block_rows(self.shape[1])):
-            out += weights[rows] @ (block * block)
-        return out
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            out = np.zeros(self.shape[1])
+            for rows, block in self._blocks(start, stop):
+                out += weights[rows] @ (block * block)
+            return (out,)
+
+        return over_parts(self.cuts, work)[0]
 
     def column_squares(self) -> Array:
         """sum_i a_ij^2 of every column, which is known already where the data were checked."""
@@ -150,6 +206,12 @@ class DenseDesign(Design, counts=True):
     def rows(self) -> Rows:
         """The data in C order; a copy of Fortran-ordered ones is made once."""
         if self._c_order is None:
+            if not self.A.flags.c_contiguous:
+                check_copy(
+                    self.A.nbytes,
+                    "an algorithm that visits rows takes data in C order, and a copy of A in it",
+                    "Give A in C order, or use 'newton', 'working-set' or 'adf-bpd'.",
+                )
             self._c_order = np.ascontiguousarray(self.A)
             self.ledger.rows += 0 if self._c_order is self.A else self.shape[0]
         return Rows(self._c_order, None, None, None, 0.0)
@@ -175,7 +237,10 @@ class DenseDesign(Design, counts=True):
             if grown is not None:
                 self._gather(at[known.at.size :], constant, grown.T[known.at.size :])
                 return grown.of(self.ledger, n, self.nonzeros)
-        room = Room(min(ROOM * at.size, d + 1), n)
+        if not spares(8.0 * n * at.size):
+            return UngatheredColumns(self, at, constant, block_rows(d))
+        count = min(ROOM * at.size, d + 1)
+        room = Room(count if spares(8.0 * n * count) else at.size, n)
         T = room.upto(at.size)
         self._gather(at, constant, T)
         return DenseColumns(at, T, room).of(self.ledger, n, self.nonzeros)
@@ -187,7 +252,7 @@ class DenseDesign(Design, counts=True):
         if ours.size < at.size:
             T[at == self.shape[1]] = constant
         if self._by_rows:
-            from dualgap.kernels.coordinate import gather_columns
+            from dualgap.linalg.compiled_descent import gather_columns
 
             gather_columns(self.A, at, ours, T)
         else:
@@ -195,10 +260,30 @@ class DenseDesign(Design, counts=True):
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """Consecutive rows, widened; views where the data are float64 already."""
-        for start in range(0, self.shape[0], rows):
-            at = slice(start, min(start + rows, self.shape[0]))
-            self.ledger.rows += at.stop - start
+        for at in steps(0, self.shape[0], rows):
+            self.ledger.rows += at.stop - at.start
             yield at, self.A[at].astype(np.float64, copy=False)
+
+    def _blocks(self, start: int, stop: int, rows: int | None = None) -> Iterator[Block]:
+        """Those of a partition, which several threads may go through at once."""
+        self.ledger.enter(stop - start)
+        for at in steps(start, stop, rows or block_rows(self.shape[1])):
+            yield at, self.A[at].astype(np.float64, copy=False)
+
+    def gram(self, weights: Array) -> Array:
+        """A' diag(weights) A, over blocks of each partition."""
+        d, root = self.shape[1], np.sqrt(weights)
+        self.ledger.passes += d
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            total = np.zeros((d, d))
+            for rows, block in self._blocks(start, stop, max(256, d)):
+                check_time()
+                scaled = root[rows, None] * block
+                total += scaled.T @ scaled  # numpy sees that it is symmetric: half the work
+            return (total,)
+
+        return over_parts(self.cuts, work)[0]
 
     def outer(self, weights: Array) -> Array:
         """A diag(weights) A'; without a copy of A where all weights are the same."""
@@ -217,11 +302,17 @@ class DenseDesign(Design, counts=True):
     def absolute_product(self, x: Array, r: Array) -> tuple[Array, Array]:
         """|A| x and |A|' r in one sweep."""
         self.ledger.passes += NORMS
-        z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
-        for rows, block in self.blocks(block_rows(self.shape[1])):
-            magnitude = np.abs(block)
-            z[rows] = magnitude @ x
-            u += magnitude.T @ r[rows]
+        z = np.empty(self.shape[0])
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            u = np.zeros(self.shape[1])
+            for rows, block in self._blocks(start, stop):
+                magnitude = np.abs(block)
+                z[rows] = magnitude @ x
+                u += magnitude.T @ r[rows]
+            return (u,)
+
+        (u,) = over_parts(self.cuts, work)
         return z, u
 
 

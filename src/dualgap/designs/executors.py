@@ -79,7 +79,9 @@ def sums_of(source: Source, part: int, task: Task[Sums], args: tuple[Any, ...]) 
     def pieces() -> Iterator[Sums]:
         for chunk in source.chunks(part):
             check_time()
-            yield task(chunk, *args)
+            sums = task(chunk, *args)
+            del chunk  # whose memory the next one takes
+            yield sums
 
     return added_in_order(pieces())
 
@@ -138,6 +140,7 @@ def filling(
             at = chunk.rows
             made, sums = task(chunk, tuple([own(values[at]) for values in rows]), *args)
             out.put(at, made)
+            del chunk, made
             yield sums
 
     return added_in_order(pieces())

@@ -13,8 +13,11 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.designs.contract import block_rows
+from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import PRODUCT, Ledger
+from dualgap.designs.parts import over_parts, steps
 from dualgap.limits import check_time
+from dualgap.memory import spares
 
 LEAST_ENTRIES = 1 << 20
 """Fewer lie in the cache, where nothing is gained."""
@@ -35,11 +38,25 @@ class Narrow(Protocol):
 
 
 class NarrowCopy:
-    """A float32 copy. Vectors are scaled to 1 before they are rounded: none over- or underflows."""
+    """A float32 copy. Vectors are scaled to 1 before they are rounded: none over- or underflows.
 
-    def __init__(self, A: np.ndarray[Any, Any], ledger: Ledger) -> None:
-        self.A, self.ledger = A.astype(np.float32), ledger
+    Parameters
+    ----------
+    A : array of shape (n, d)
+    ledger : Ledger
+    cuts : Cuts
+        The partitions of A, which threads share.
+    """
+
+    def __init__(self, A: np.ndarray[Any, Any], ledger: Ledger, cuts: Cuts) -> None:
+        self.A, self.ledger, self.cuts = np.empty_like(A, dtype=np.float32), ledger, cuts
         ledger.rows += len(A)
+
+        def work(start: int, stop: int) -> tuple[()]:
+            self.A[start:stop] = A[start:stop]
+            return ()
+
+        over_parts(cuts, work)
 
     def weighted_sweep(self, x: Array, weights: Array, shift: float = 0.0) -> tuple[Array, Array]:
         """Block by block where rows are contiguous, so that each entry is read once."""
@@ -49,14 +66,19 @@ class NarrowCopy:
         unit = float(np.abs(x).max()) or 1.0
         heavy = float(weights.max()) or 1.0
         narrow, w = (x / unit).astype(np.float32), (weights / heavy).astype(np.float32)
-        z, u = np.empty(n, np.float32), np.zeros(d)
+        z = np.empty(n, np.float32)
         step = 8 * block_rows(d) if self.A.flags.c_contiguous else n
-        for start in range(0, n, step):
-            rows = slice(start, start + step)
-            block = self.A[rows]
-            np.matmul(block, narrow, out=z[rows])
-            z[rows] += np.float32(shift / unit)
-            u += (w[rows] * z[rows]) @ block
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            u = np.zeros(d)
+            for rows in steps(start, stop, step):
+                block = self.A[rows]
+                np.matmul(block, narrow, out=z[rows])
+                z[rows] += np.float32(shift / unit)
+                u += (w[rows] * z[rows]) @ block
+            return (u,)
+
+        (u,) = over_parts(self.cuts, work)
         return unit * z.astype(np.float64), (unit * heavy) * u
 
     def gram(self, weights: Array) -> Array:
@@ -66,13 +88,16 @@ class NarrowCopy:
         self.ledger.passes += d
         heavy = float(weights.max()) or 1.0
         root = np.sqrt(weights / heavy).astype(np.float32)
-        total = np.zeros((d, d))
-        step = max(256, d)
-        for start in range(0, n, step):
-            check_time()
-            scaled = root[start : start + step, None] * self.A[start : start + step]
-            total += scaled.T @ scaled
-        return heavy * total
+
+        def work(start: int, stop: int) -> tuple[Array]:
+            total = np.zeros((d, d))
+            for rows in steps(start, stop, max(256, d)):
+                check_time()
+                scaled = root[rows, None] * self.A[rows]
+                total += scaled.T @ scaled
+            return (total,)
+
+        return heavy * over_parts(self.cuts, work)[0]
 
 
 class NarrowIntercept:
@@ -101,8 +126,10 @@ def bordered_sweep(
     return z, np.append(u, scale * dot(weights, z))
 
 
-def narrow_copy(A: np.ndarray[Any, Any], longest_row: float, ledger: Ledger) -> NarrowCopy | None:
+def narrow_copy(
+    A: np.ndarray[Any, Any], longest_row: float, ledger: Ledger, cuts: Cuts
+) -> NarrowCopy | None:
     """The copy, if these data are large and not too large for one."""
-    fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4
+    fits = LEAST_ENTRIES <= A.size <= MOST_BYTES // 4 and spares(4.0 * A.size)
     moderate = 1.0 / MODERATE < longest_row < MODERATE
-    return NarrowCopy(A, ledger) if A.dtype == np.float64 and fits and moderate else None
+    return NarrowCopy(A, ledger, cuts) if A.dtype == np.float64 and fits and moderate else None

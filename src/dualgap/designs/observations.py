@@ -1,6 +1,7 @@
 """A design together with what is known of its rows: targets, weights, offsets, and names.
 
-Whatever takes ``A, b`` takes one of these in the place of both.
+Whatever takes ``A, b`` takes one of these in the place of both. What lies in files is read when it
+is asked for: ``data.b[:10]``, or all of it as ``np.asarray(data.b)``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ from typing import Any
 
 from dualgap._types import Array
 from dualgap.designs.contract import Design
+from dualgap.designs.files import FileArray
+
+RowNumbers = Array | FileArray | None
+"""A number for each row, in memory or in a file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +26,11 @@ class Observations:
     ----------
     design : Design
         The rows.
-    b : array of shape (n,) or None
+    b : array or FileArray of shape (n,), or None
         Targets, or codes of classes; None where there are none.
-    weights : array of shape (n,) or None
+    weights : array or FileArray of shape (n,), or None
         Weights of the rows.
-    offset : array of shape (n,) or None
+    offset : array or FileArray of shape (n,), or None
         What is added to predictions.
     columns : list of str or None
         The names of the columns.
@@ -34,9 +39,9 @@ class Observations:
     """
 
     design: Design
-    b: Array | None
-    weights: Array | None = None
-    offset: Array | None = None
+    b: RowNumbers
+    weights: RowNumbers = None
+    offset: RowNumbers = None
     columns: list[str] | None = None
     classes: list[str] | None = None
 

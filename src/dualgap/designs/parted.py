@@ -14,16 +14,15 @@ from functools import cached_property
 from dualgap._types import Array
 from dualgap.designs import _defaults as default
 from dualgap.designs import tasks
-from dualgap.designs.blocks import ENTRIES_PER_COLUMN, MOST_PARTITIONS, PARTITION_BYTES
+from dualgap.designs.blocks import ENTRIES_PER_COLUMN
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import PRODUCT
+from dualgap.designs.parts import LARGE, MOST_PARTITIONS, PARTITION_BYTES
 from dualgap.designs.sparse import SparseDesign, rows_between
 
 BYTES = 12
 """So many bytes does an entry take with its place."""
-LARGE = 1 << 26
-"""Data that take fewer bytes are not parted."""
 
 
 def pays_to_part(columns: int, entries: int) -> bool:

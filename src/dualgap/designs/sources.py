@@ -1,4 +1,4 @@
-"""Where the rows of a `BlockDesign` come from: arrays in memory, memory maps, files.
+"""Where the rows of a `BlockDesign` come from: arrays in memory, and in files.
 
 A source gives some consecutive rows as float64, dense or as CSR. Narrower numbers are widened and
 integers converted there, so that no copy of all of them is ever made.
@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from dualgap._types import Array
-from dualgap.designs.mapped import Mapped, Stored, Watched, is_mapped
+from dualgap.designs.files import FileArray, Stored, Watched, mark_of
 from dualgap.designs.sparse import on_arrays
 
-Sequence = Stored | Mapped | Watched
+Sequence = Stored | FileArray | Watched
 """What has a dtype, a shape and slices of its first axis."""
 
 
@@ -30,17 +30,12 @@ class RowSource(Protocol):
         """Some rows as float64: an array in C order, or a CSR matrix."""
 
 
-def watched(array: Any) -> Any:
-    """An array as it is, or with a look at its file before each part of it is read."""
-    return Watched(array) if is_mapped(array) else array
-
-
 class DenseSource:
     """Rows of a matrix.
 
     Parameters
     ----------
-    A : array, memory map or Mapped of shape (n, d)
+    A : array or FileArray of shape (n, d)
         Of real numbers of any kind.
     """
 
@@ -53,8 +48,13 @@ class DenseSource:
         """What dask takes a block to weigh."""
         return self.nbytes
 
+    @property
+    def mark(self) -> str:
+        """Of its file."""
+        return mark_of(self.A)
+
     def rows(self, start: int, stop: int) -> Array:
-        """A view where the numbers are float64 already."""
+        """As they are where they are float64 already."""
         return np.ascontiguousarray(self.A[start:stop], dtype=np.float64)
 
 
@@ -66,7 +66,7 @@ class SparseSource:
 
     Parameters
     ----------
-    data, indices, indptr : array, memory map or Mapped
+    data, indices, indptr : array or FileArray
         As in scipy's CSR format.
     shape : tuple of int
     """
@@ -85,12 +85,16 @@ class SparseSource:
         """What dask takes a block to weigh."""
         return self.nbytes
 
+    @property
+    def mark(self) -> str:
+        """Of its files."""
+        return ";".join(mark_of(part) for part in (self.data, self.indices, self.indptr))
+
     def rows(self, start: int, stop: int) -> Any:
         """As CSR on the arrays of the source, where these need no conversion."""
         pointers = np.asarray(self.indptr[start : stop + 1])
         key = (start, stop)
-        if key not in self._seen:
-            self._check_pointers(start, pointers)
+        self._check_pointers(start, pointers)
         low, high = int(pointers[0]), int(pointers[-1])
         indices = self.indices[low:high]
         if indices.dtype not in (np.int32, np.int64):

@@ -18,6 +18,7 @@ from dualgap.designs.contract import SMALL_SQUARE_ROOT, Design
 from dualgap.designs.cuts import Cuts
 from dualgap.designs.ledger import NORMS, PRODUCT, Ledger, products
 from dualgap.designs.protocols import Rows, Stored
+from dualgap.memory import spares
 
 # A float32 matrix is widened by scipy at each product: in pieces, so that no whole float64
 # copy of its values ever exists.
@@ -142,7 +143,7 @@ class SparseDesign(Design, counts=True):
             z = self.matvec(x)
             z = z + shift if shift else z
             return z, self.rmatvec(weights * z)
-        from dualgap.kernels.gram import csr_sweep
+        from dualgap.linalg.compiled_gram import csr_sweep
 
         z, u = np.empty(self.shape[0]), np.zeros(self.shape[1])
         A = self._csr
@@ -168,7 +169,7 @@ class SparseDesign(Design, counts=True):
         where that would not be so.
         """
         A, d = self._csr, self.shape[1]
-        if d <= FREQUENT:
+        if d <= FREQUENT or not spares(A.indices.nbytes):
             return None
         counts = np.bincount(A.indices, minlength=d)
         order = np.argsort(-counts, kind="stable")
@@ -207,7 +208,7 @@ class SparseDesign(Design, counts=True):
                 np.asarray(squares @ np.ones(self.shape[1])),
                 np.asarray(squares.T @ np.ones(self.shape[0])),
             )
-        from dualgap.kernels.gram import csr_squares
+        from dualgap.linalg.compiled_gram import csr_squares
 
         rows, columns = np.zeros(self.shape[0]), np.zeros(self.shape[1])
         outer, inner = (rows, columns) if self._rows else (columns, rows)
@@ -216,7 +217,12 @@ class SparseDesign(Design, counts=True):
 
     def column_sizes(self, at: Places) -> Array:
         """max_i |a_ij| of some columns."""
-        A = self._by_columns()
+        A = self._by_columns_if_spared()
+        if A is None:
+            sizes = np.zeros(self.shape[1])
+            np.maximum.at(sizes, self.A.indices, np.abs(self.A.data))
+            self._read(self.nonzeros)
+            return sizes[at]
         self._read(int((A.indptr[at + 1] - A.indptr[at]).sum()))
         return np.array(
             [np.abs(A.data[A.indptr[j] : A.indptr[j + 1]]).max(initial=0.0) for j in at]
@@ -252,6 +258,13 @@ class SparseDesign(Design, counts=True):
             self.ledger.rows += self.shape[0]
         return self._csc
 
+    def _by_columns_if_spared(self) -> Any:
+        """The same; None where memory does not spare the copy."""
+        parts = (self.A.data, self.A.indices, self.A.indptr)
+        if self._csc is None and not spares(sum(part.nbytes for part in parts)):
+            return None
+        return self._by_columns()
+
     def _read(self, entries: int) -> None:
         """Enter these in the ledger."""
         self.ledger.rows += self.shape[0] * entries / max(1, self.nonzeros)
@@ -276,7 +289,11 @@ class SparseDesign(Design, counts=True):
         ours = at[:-1] if constant else at
         if ours.size == 0:  # the constant alone
             return sparse_columns(at, sp.csc_array((self.shape[0], 0)), constant)
-        some = _some_columns(self._by_columns(), ours)
+        by_columns = self._by_columns_if_spared()
+        if by_columns is None:  # scipy's choice of columns walks the rows
+            some = self._by_rows()[:, ours].tocsc()
+        else:
+            some = _some_columns(by_columns, ours)
         self._read(int(some.nnz))
         return sparse_columns(at, some, constant).of(self.ledger, self.shape[0], self.nonzeros)
 
@@ -297,9 +314,11 @@ class SparseDesign(Design, counts=True):
 
     def outer(self, weights: Array) -> Array:
         """A diag(weights) A', pair by pair of the entries of a column."""
-        from dualgap.kernels.gram import csr_gram
+        from dualgap.linalg.compiled_gram import csr_gram
 
-        A = self._by_columns()  # the rows of A'
+        A = self._by_columns_if_spared()  # the rows of A'
+        if A is None:
+            return super().outer(weights)
         self.ledger.rows += self.shape[0]
         self.ledger.passes += self.shape[0]
         out = np.zeros((self.shape[0], self.shape[0]))

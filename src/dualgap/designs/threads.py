@@ -64,7 +64,7 @@ class Threads:
             if min(self.workers, parts) == 1:
                 return SERIAL.reduce(source, task, args)
             work = partial(sums_of, source, task=task, args=args)
-            return added_by_tree(self._in_order(work, parts))
+            return added_by_tree(self.in_order(work, parts))
 
     def map_rows(
         self, source: Source, task: RowTask[Sums], rows: RowArrays, args: tuple[Any, ...]
@@ -76,14 +76,17 @@ class Threads:
                 return SERIAL.map_rows(source, task, rows, args)
             out = Filled(0, source.cuts.edges[-1])
             work = partial(filling, source, task=task, rows=rows, args=args, out=out)
-            sums = added_by_tree(self._in_order(work, parts))
+            sums = added_by_tree(self.in_order(work, parts))
             return out.taken(), sums
 
-    def _in_order(self, work: Callable[[int], T], parts: int) -> Iterator[T]:
+    def in_order(self, work: Callable[[int], T], parts: int) -> Iterator[T]:
         """What ``work(part)`` gives for each partition, the first one first.
 
         Threads end with the call; whatever one of them raises is raised here.
         """
+        if min(self.workers, parts) == 1:
+            yield from map(work, range(parts))
+            return
         errors = np.geterr()  # of this thread; those of the others are their own before numpy 2
 
         def part(k: int) -> T:
@@ -106,28 +109,30 @@ class Threads:
 
 # ---- the threads of a call ----
 
-_current: ContextVar[Executor] = ContextVar("threads")
+_current: ContextVar[Threads] = ContextVar("threads")
 
 
-def current_threads() -> Executor:
+def current_threads() -> Threads:
     """Those of the call that this is part of; outside of one, as many as there may be."""
     return _current.get(None) or Threads(available())
 
 
 @contextmanager
-def within_threads(workers: int | None) -> Iterator[None]:
+def within_threads(workers: int | None, executor: Executor | None = None) -> Iterator[None]:
     """For what is done here there are so many threads.
 
     Parameters
     ----------
     workers : int or None
         With a number, the linear algebra library has one thread for whatever is done here, so that
-        no bit depends on the number. None: as many threads as there may be, and the library's own
-        default for data that are not cut.
+        no bit depends on the number. None: as many threads as there may be.
+    executor : Executor, optional
+        Of the data that this is about. If threads share them no bit depends on their default
+        number either; other data, which are not cut, have the library's own default without one.
     """
     token = _current.set(Threads(available() if workers is None else workers))
     try:
-        if workers is None:
+        if workers is None and not isinstance(executor, Threads):
             yield
         else:
             with one_blas_thread():

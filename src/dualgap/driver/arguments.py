@@ -42,12 +42,18 @@ def check_algorithm(algorithm: Any) -> None:
 
 def check_run_options(n_threads: Any, callback: Any, verbose: Any) -> int | None:
     """Check the options that change nothing about the answer; the number of threads is returned."""
-    threads = None if n_threads is None else check.integer("n_threads", n_threads)
-    if threads is not None and threads > MOST_THREADS:
-        raise ValueError(f"n_threads must be at most {MOST_THREADS}; leave it out for all.")
+    threads = check_threads(n_threads)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {callback!r}.")
     check.flag("verbose", verbose)
+    return threads
+
+
+def check_threads(n_threads: Any) -> int | None:
+    """The number of threads, if one is given."""
+    threads = None if n_threads is None else check.integer("n_threads", n_threads)
+    if threads is not None and threads > MOST_THREADS:
+        raise ValueError(f"n_threads must be at most {MOST_THREADS}; leave it out for all.")
     return threads
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class Beginning:
         As they were given.
     keeper : Keeper, optional
         What keeps the run in a file, and may have read one to go on with.
+    settled : list of str
+        What the user should know about how the problem was arranged.
     """
 
     problem: Problem
@@ -66,12 +68,13 @@ class Beginning:
     state: State | None
     earlier: State | None
     keeper: Keeper | None = None
+    settled: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Count from here; a state of a set-up that was interrupted is nothing but a point."""
         self.chosen: Algorithm = FIRST
         self.conditioner: Preconditioner | None = None
-        self.notes: list[str] = list(self.problem.base.notes)
+        self.notes: list[str] = [*self.problem.base.notes, *self.settled]
         self.left: Earlier | None = None
         """Where another process has left the run."""
         self.resumes = self.keeper is not None and self.keeper.file is not None
@@ -198,6 +201,12 @@ class Beginning:
         """The problem in these variables."""
         self.inner = self.problem if change is None else change.inner(self.problem)
         return self.inner
+
+    def handed_over(self) -> State:
+        """The first state; nothing of it is kept here, so that the run can drop its arrays."""
+        state, self.state, self.left = self.state, None, None
+        assert state is not None
+        return state
 
     @property
     def passes(self) -> float:

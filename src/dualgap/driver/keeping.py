@@ -101,6 +101,12 @@ class RunFile:
         self._decoder = Decoder(self._content.arrays, set())
         self.spent = Spent(*(float(self._value(name)) for name in Spent._fields))
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether the run holds the rows of its data: its b is an array then."""
+        b = self._content.identity.get("b")
+        return isinstance(b, dict) and "dtype" in b
+
     def check(self, identity: dict[str, Any]) -> None:
         """Refuse the file of another run."""
         wrong = differences(self._content.identity, identity)

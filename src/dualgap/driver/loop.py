@@ -151,6 +151,8 @@ class Run:
                 else:
                     before = s
                     s, status = self._stepped(s)
+                    if _is_finite(s):  # then nobody needs the arrays of the state before
+                        before = s
                     status = status or self._record(s) or self._judge(s)
                     if status is Status.DIVERGED:  # the x of a finite P may still be too large
                         s, status = self.algorithm.step_back(self.problem, before, s), None
@@ -284,7 +286,7 @@ class Run:
 
     def _judge(self, s: State) -> Status | None:
         """Whether to stop, and why."""
-        if not (math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))):
+        if not _is_finite(s):
             return Status.DIVERGED
         if self.one_class or (s.t % self.algorithm.patience == 0 and self._separates(s)):
             return Status.NO_MINIMISER
@@ -518,6 +520,11 @@ class Run:
             state=replace(s, budget=math.inf),  # the next call has its own
             notes=notes,
         )
+
+
+def _is_finite(s: State) -> bool:
+    """Whether P and x are."""
+    return math.isfinite(s.primal) and math.isfinite(dot(s.x, s.x))
 
 
 def status_of(stop: BaseException) -> Status:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any, Protocol
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dualgap.memory import written
+
+if TYPE_CHECKING:
+    from dualgap.designs import Design
 
 INTERVAL = 0.1
 """Seconds between two refreshes."""
+WITHIN_READINGS = 0.5
+"""The same where a step is a reading of data on disk, which may take minutes."""
+WIDTH = 79
+"""Characters of the line at most."""
 
 
 class Progress(Protocol):
@@ -95,7 +106,8 @@ class Line:
         if self._live is not None:
             self._live.update(self._text, refresh=True)
         elif sys.stderr.isatty():
-            print("\r" + self._text[:79].ljust(79), end="", file=sys.stderr, flush=True)
+            line = self._text[:WIDTH].ljust(WIDTH)
+            print("\r" + line, end="", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         """Leave the last line standing; into a file or pipe it is the only one."""
@@ -105,3 +117,92 @@ class Line:
         else:
             start = "\r" if sys.stderr.isatty() else ""
             print(start + self._text, file=sys.stderr, flush=True)
+
+
+class ReadingLine(Line):
+    """The line of a run that reads data on disk: readings, gap, bytes a second, time left.
+
+    It goes on within a reading, from a thread that looks at the ledger of the data.
+
+    Parameters
+    ----------
+    name : str
+        The algorithm.
+    data : Design
+    """
+
+    def __init__(self, name: str, data: Design) -> None:
+        super().__init__(name)
+        self._ledger, self._bytes = data.ledger, bytes_of_reading(data)
+        self._before, self._began = data.ledger.readings, time.perf_counter()
+        self._gap, self._target = math.inf, 0.0
+        self._gaps: list[tuple[float, float]] = []
+        """Readings, and the logarithm of the gap after them."""
+        self._ended = threading.Event()
+        if self._live is not None or sys.stderr.isatty():
+            threading.Thread(target=self._go_on, daemon=True).start()
+
+    def update(
+        self,
+        passes: float,
+        primal: float,
+        gap: float,
+        convexity: float,
+        seconds: float,
+        target: float,
+    ) -> None:
+        """Hear of a gap."""
+        self._gap, self._target = gap, target
+        if 0.0 < gap < math.inf:
+            self._gaps.append((self._readings, math.log(gap)))
+        self._text = self._said()
+
+    @property
+    def _readings(self) -> float:
+        return self._ledger.readings - self._before
+
+    def _said(self) -> str:
+        readings, seconds = self._readings, max(time.perf_counter() - self._began, 1e-9)
+        rate = written(self._bytes * readings / seconds)
+        return (
+            f"{self.name} {readings:.1f} readings  gap {self._gap:.1e}  {rate}/s  "
+            f"{lasting(seconds)}  {self._left_of(readings, seconds)}"
+        )
+
+    def _left_of(self, readings: float, seconds: float) -> str:
+        """Time for the readings to come: if the gap goes on to fall as it did; and of the proof."""
+        if self._ended.is_set():
+            return "done"
+        if len(self._gaps) < 2 or self._target <= 0.0 or readings <= 0.0:
+            return "left ?"
+        (r0, g0), (r1, g1) = self._gaps[-2:]
+        to_go = max(g1 - math.log(self._target), 0.0)
+        if to_go > 0.0 and (g1 >= g0 or r1 <= r0):
+            return "left ?"
+        more = to_go * (r1 - r0) / (g0 - g1) if to_go else 0.0
+        return f"left ~{lasting(max(more + 1.0 - (readings - r1), 0.0) * seconds / readings)}"
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(WITHIN_READINGS):
+            self._text = self._said()
+            self._show()
+
+    def close(self) -> None:
+        """Leave the last line standing, with the gap of the certificate."""
+        self._ended.set()
+        self._text = self._said()
+        super().close()
+
+
+def lasting(seconds: float) -> str:
+    """A time as people read it."""
+    for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 3.0 * length:
+            return f"{min(seconds / length, 9999.0):.0f} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def bytes_of_reading(data: Design) -> float:
+    """What one reading of the data takes, as they lie on disk where that is known."""
+    source = getattr(data, "source", None)
+    return float(getattr(source, "nbytes", 8 * data.nonzeros))

@@ -19,9 +19,11 @@ from dualgap.driver import arguments as given
 from dualgap.driver.beginning import Beginning
 from dualgap.driver.keeping import EVERY, Keeper, Spent, check_keeping
 from dualgap.driver.loop import Run, status_of
-from dualgap.driver.progress import Line
+from dualgap.driver.progress import Line, ReadingLine
+from dualgap.driver.settling import settled
 from dualgap.driver.streamed import StreamedRun
 from dualgap.limits import Limits, OutOfTime, within
+from dualgap.memory import as_bytes, within_memory
 from dualgap.preconditioners import Preconditioner, as_preconditioner
 from dualgap.problem import Problem
 from dualgap.result import Result, Setup
@@ -51,10 +53,12 @@ def solve_problem(
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float | str = EVERY,
     resume: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Result:
     """Check the arguments, start, run, certify; the parameters are those of `dualgap.solve`."""
     called, ledger = time.perf_counter(), problem.base.ledger
     before, rounds = ledger.readings, ledger.rounds
+    limit = as_bytes("memory_limit", memory_limit)
     tol = check.real("tol", tol, low=0.0, strict=True)
     max_passes = given.limit("max_passes", max_passes)
     seconds = math.inf if max_time is None else given.limit("max_time", max_time)
@@ -63,6 +67,9 @@ def solve_problem(
     n_threads = given.check_run_options(n_threads, callback, verbose)
     check_keeping(checkpoint, checkpoint_every, resume)
     keeper = None if checkpoint is None else Keeper(checkpoint, checkpoint_every, resume)
+    with within_memory(limit) as memory, within_threads(n_threads):
+        begun = earlier if state is None else state
+        problem, notes = settled(problem, algorithm, wanted, y0, begun, keeper)
     given.check_earlier(problem, earlier)
     if state is not None and not (x0 is None and y0 is None):
         raise ValueError(
@@ -78,10 +85,10 @@ def solve_problem(
     options = {name: option for name, option in options.items() if option is not None}
     beginning = Beginning(
         problem, algorithm, wanted, options, tol, random_state, start_x, start_y, state, earlier,
-        keeper,
+        keeper, notes,
     )  # fmt: skip
     quiet = np.errstate(over="ignore", under="ignore", invalid="ignore")
-    with within_threads(n_threads), quiet:
+    with within_memory(memory), within_threads(n_threads, problem.base.executor), quiet:
         result = _carried_out(
             beginning, called, before, seconds, verbose, callback, tol=tol, max_passes=max_passes
         )
@@ -116,12 +123,13 @@ def _carried_out(
             beginning.give_up()
             run = made(callback=None)
         if verbose:
-            run.line = Line(beginning.chosen.name)
+            name = beginning.chosen.name
+            held = problem.streamed is None
+            run.line = Line(name) if held else ReadingLine(name, problem.base)
         ready = time.perf_counter()
         setup = Setup(beginning.passes, ready - called)
-        assert beginning.state is not None
         try:
-            result = run.to_the_end(beginning.state, setup, beginning.notes, ended)
+            result = run.to_the_end(beginning.handed_over(), setup, beginning.notes, ended)
         finally:
             run.line.close()
     result = replace(result, readings=problem.base.ledger.readings - readings)

@@ -291,15 +291,14 @@ def _balance(problem: Problem, y: Array) -> Array:
     """Scale the heavier sign of y so that sum_i q_i y_i = 0; stays in every domain."""
     if y.ndim == 2:
         return simplex.balance(y, problem.q, problem.b)
-    up = np.maximum(y, 0.0)
-    down = up - y  # exact: y = up - down, one of which is 0
-    positive, negative = problem.mean(up), problem.mean(down)
+    positive = problem.mean_of(lambda some: np.maximum(some, 0.0), y)
+    negative = problem.mean_of(lambda some: np.maximum(-some, 0.0), y)
+    out = y.copy()
     if positive > negative:
-        up *= negative / positive
+        np.multiply(out, negative / positive, out=out, where=out > 0.0)
     elif negative > positive:
-        down *= positive / negative
-    up -= down
-    return up
+        np.multiply(out, positive / negative, out=out, where=out < 0.0)
+    return out
 
 
 def _imbalance(

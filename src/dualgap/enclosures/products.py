@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dualgap._arrays import ROWS_AT_ONCE
 from dualgap._types import Array
 from dualgap.enclosures.directed import TINY, UNIT, gam
 from dualgap.enclosures.sums import Sums, Swept, doubled, enclosed, plain, plain_sparse
@@ -109,13 +110,23 @@ def _sparse(A: Any, x: Array, high: Array, low: Array | None, sharp: bool) -> Sw
 
 
 def _classes(
-    x: Array, high: Array, low: Array | None
+    x: Array, high: Array, low: Array | None, *, by_columns: bool = False
 ) -> tuple[Array, Array, Array, tuple[int, ...]]:
-    """Class after class, each contiguous; and the shape of what belongs to a row or a column."""
+    """Class after class, each contiguous; and the shape of what belongs to a row or a column.
+
+    A low that is not there is zeros for so many rows as are multiplied at a time.
+    """
     rest = x.shape[1:]
-    low = np.zeros_like(high) if low is None else low
+    if low is None:
+        most = len(high) if by_columns else min(len(high), ROWS_AT_ONCE)
+        low = np.zeros((most, *high.shape[1:]))
     x, high, low = (np.ascontiguousarray(np.atleast_2d(v.T)) for v in (x, high, low))
     return x, high, low, rest
+
+
+def _beside(low: Array, high: Array, k: int, at: slice) -> Array:
+    """The low part of some rows; the zeros that stand for all rows begin anew with each span."""
+    return low[k, at] if low.shape == high.shape else low[k, : at.stop - at.start]
 
 
 def _summed(
@@ -139,8 +150,11 @@ def _summed(
 
 
 def _spans(major: int, minor: float, classes: int) -> list[slice]:
-    """All at once for a single class, else as much as a cache holds for all of them."""
-    step = max(1, major if classes == 1 else int(BLOCK_ENTRIES // max(1.0, minor)))
+    """ROWS_AT_ONCE at most, and of several classes as much as a cache holds for all of them."""
+    step = (
+        ROWS_AT_ONCE if classes == 1 else min(ROWS_AT_ONCE, int(BLOCK_ENTRIES // max(1.0, minor)))
+    )
+    step = max(1, step)
     return [slice(start, min(start + step, major)) for start in range(0, major, step)]
 
 
@@ -153,7 +167,13 @@ def _by_rows(kernels: Any, A: Any, x: Array, high: Array, low: Array | None) -> 
     for at in _spans(n, d, K):
         for k in range(K):
             kernels.dense_rows(
-                A[at], x[k], high[k, at], low[k, at], z[k, at], sizes[k, at], tiles[k]
+                A[at],
+                x[k],
+                high[k, at],
+                _beside(low, high, k, at),
+                z[k, at],
+                sizes[k, at],
+                tiles[k],
             )
     parts = tiles.reshape(K, count, 3, width)
     s, c, size = (parts[:, :, part].reshape(K, -1)[:, :d] for part in range(3))
@@ -162,7 +182,7 @@ def _by_rows(kernels: Any, A: Any, x: Array, high: Array, low: Array | None) -> 
 
 def _by_columns(kernels: Any, A: Any, x: Array, high: Array, low: Array | None) -> Sums:
     n, d = A.shape
-    x, high, low, rest = _classes(x, high, low)
+    x, high, low, rest = _classes(x, high, low, by_columns=True)
     K = len(x)
     z, sizes, sums = np.zeros((K, n)), np.zeros((K, n)), np.empty((K, d, 3))
     tile = np.empty(3 * kernels.WIDTH)
@@ -183,9 +203,16 @@ def _by_sparse_rows(kernels: Any, A: Any, x: Array, high: Array, low: Array | No
         indptr = A.indptr[at.start : at.stop + 1]
         for k in range(K):
             kernels.csr_rows(
-                A.data, A.indices, indptr, x[k], high[k, at], low[k, at], both[k, at], sums[k]
+                A.data,
+                A.indices,
+                indptr,
+                x[k],
+                high[k, at],
+                _beside(low, high, k, at),
+                both[k, at],
+                sums[k],
             )
-    terms = np.diff(A.indptr) + 1.0
+    terms = np.diff(A.indptr) + 1
     return _summed(
         both[..., 0], both[..., 1], terms, (sums[..., 0], sums[..., 1], sums[..., 2]), rest, n
     )
@@ -193,7 +220,7 @@ def _by_sparse_rows(kernels: Any, A: Any, x: Array, high: Array, low: Array | No
 
 def _by_sparse_columns(kernels: Any, A: Any, x: Array, high: Array, low: Array | None) -> Sums:
     n, d = A.shape
-    x, high, low, rest = _classes(x, high, low)
+    x, high, low, rest = _classes(x, high, low, by_columns=True)
     K = len(x)
     both, sums = np.zeros((K, n, 2)), np.empty((K, d, 4))
     for at in _spans(d, A.nnz / max(1, d), K):

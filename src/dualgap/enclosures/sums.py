@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dualgap._arrays import pieces
 from dualgap._types import Array
 from dualgap.enclosures.directed import TINY, UNIT, gam
 from dualgap.linalg.double import two_product, two_sum
@@ -90,7 +91,14 @@ def enclosed(n: int, sums: Sums) -> Swept:
     if isinstance(factor, np.ndarray) and sums.S.ndim == 2:
         factor = factor[:, None]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        z_error = sums.sizes * (gam(terms) * more) + 8.0 * (terms + 1.0) * TINY
+        if isinstance(terms, float):  # in the room of the sizes, which nobody needs any more
+            z_error = np.multiply(sums.sizes, gam(terms) * more, out=sums.sizes)
+            z_error += 8.0 * (terms + 1.0) * TINY
+        else:
+            z_error = sums.sizes
+            for at in pieces(n):
+                z_error[at] *= gam(terms[at]) * more
+                z_error[at] += 8.0 * (terms[at] + 1.0) * TINY
         size = sums.size * ((1.0 + gam(sums.adds + 4.0)) * more) + 8.0 * (n + 8.0) * TINY
         S_error = size * (factor * more)
         if sums.share:

@@ -99,8 +99,8 @@ class Memory(NamedTuple):
 class Certified(CallbackSupportMixin, Kept, Saved):
     """Base of the estimators."""
 
-    takes_designs = False
-    """Whether ``fit`` takes data that stay on disk; those that part rows do not."""
+    needs_blocks = False
+    """Whether ``fit`` takes rows by their numbers, or appends a column."""
     least_iterations = 1
     """The smallest max_iter; scikit-learn allows 0 in some classes."""
     _precompute_names: tuple[str, ...] = ()

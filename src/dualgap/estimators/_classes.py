@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from dualgap._types import Array
+from dualgap.designs import BlockDesign, Design
 
 SAFE = 2.0**53
 """Whole numbers below this are no different as integers."""
@@ -71,6 +72,13 @@ def class_weights(class_weight: Any, labels: Labels, y: Any, weights: Array | No
 
 def with_constant(X: Any, value: float) -> Any:
     """(X, value 1): a feature whose coefficient, times value, is a penalised intercept."""
+    if isinstance(X, BlockDesign):
+        return X.with_constant(value)
+    if isinstance(X, Design):
+        raise TypeError(
+            f"a penalised intercept is one more column of X, which {X.title} cannot be given. Give "
+            "an array, a sparse matrix, a folder as dualgap.open opens it, or a BlockDesign."
+        )
     column = np.full((X.shape[0], 1), value, dtype=X.dtype)
     if isinstance(X, np.ndarray):
         return np.hstack((X, column))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from dualgap.designs import Design, Observations, check_structure
+from dualgap.designs import BlockDesign, Design, Observations, check_structure
 
 FLOATS = [np.float64, np.float32]
 """What data are kept as."""
@@ -47,21 +47,20 @@ def _is_plain(X: Any, y: Any, options: dict[str, Any]) -> bool:
 
 
 def _design(owner: Any, X: Any, targets: Any, *, reset: bool = True, **options: Any) -> Any:
-    """A design, and the targets as an array; the estimator learns the number of features of it."""
-    if reset and (not owner.takes_designs or owner.early_stopping):
-        name = type(owner).__name__ + "(early_stopping=True)" * bool(owner.takes_designs)
-        raise TypeError(
-            f"{name} needs X as an array or a sparse matrix, of which it takes parts; data that "
-            "stay on disk are fitted by Ridge, Lasso, ElasticNet, HuberRegressor and "
-            "LogisticRegression, or by dualgap.solve."
-        )
+    """A design, and the targets as arrays; the estimator learns the number of features of it."""
     if isinstance(X, Observations):
-        if X.weights is not None or X.offset is not None:
+        if X.offset is not None or (reset and X.weights is not None):
             raise ValueError(
                 "these data have weights or offsets, which fit takes by themselves: say "
                 "fit(data.design, data.b, sample_weight=data.weights); no estimator has offsets."
             )
         X, targets = X.design, tuple(X.b if y is None else y for y in targets)
+    if reset and (owner.needs_blocks or owner.early_stopping) and not isinstance(X, BlockDesign):
+        name = type(owner).__name__ + "(early_stopping=True)" * bool(not owner.needs_blocks)
+        raise TypeError(
+            f"{name} takes parts of X, which {X.title} does not give. Give an array, a sparse "
+            "matrix, a folder as dualgap.open opens it, or a BlockDesign."
+        )
     n, d = X.shape
     if reset:
         owner.__dict__.pop("feature_names_in_", None)
@@ -71,8 +70,18 @@ def _design(owner: Any, X: Any, targets: Any, *, reset: bool = True, **options: 
             f"X has {d} features, but {type(owner).__name__} is expecting {owner.n_features_in_} "
             "features as input."
         )
-    given = [column_or_1d(y) for y in targets]
+    given = [column_or_1d(np.asarray(y)) for y in targets]
     for y in given:
         if len(y) != n:
             raise ValueError(f"X has {n} rows, and there are {len(y)} targets.")
     return (X, *given) if given else X
+
+
+def some_rows(X: Any, at: Any) -> Any:
+    """Rows of X by their numbers, which ascend where X is a design."""
+    return X.some_rows(at) if isinstance(X, BlockDesign) else X[at]
+
+
+def product(X: Any, x: Any) -> Any:
+    """X x, of data in memory or on disk."""
+    return X.matvec(x) if isinstance(X, Design) else X @ x

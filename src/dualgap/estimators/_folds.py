@@ -16,7 +16,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from dualgap._types import Array
 from dualgap.api import Problem
+from dualgap.designs import Design
 from dualgap.estimators._base import DEFAULT_PASSES
+from dualgap.estimators._data import some_rows
 from dualgap.estimators._parameters import refuse
 from dualgap.estimators._solvers import Kind, algorithm_for
 from dualgap.paths import walk
@@ -51,7 +53,7 @@ class Sample(NamedTuple):
     def at(self, some: Array) -> Sample:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[some]
-        return Sample(self.X[some], self.y[some], weights)
+        return Sample(some_rows(self.X, some), self.y[some], weights)
 
 
 class Scoring(NamedTuple):
@@ -64,7 +66,7 @@ class Scoring(NamedTuple):
         """The score of a fitted model on these rows."""
         n = data.X.shape[0]
         params = {k: v[test] if np.shape(v)[:1] == (n,) else v for k, v in self.params.items()}
-        return self.scorer(model, data.X[test], data.y[test], **params)
+        return self.scorer(model, some_rows(data.X, test), data.y[test], **params)
 
 
 class Walked(NamedTuple):
@@ -115,7 +117,11 @@ def folds_of(
         cv = list(cv) if isinstance(cv, Iterable) else []
         if not cv or not all(isinstance(pair, Sized) and len(pair) == 2 for pair in cv):
             raise refuse(owner, "cv", what)
-    splits = check_cv(cv, y, classifier=classifier).split(X, y, **params)
+    on_disk = isinstance(X, Design)  # splitters count rows, and look at targets
+    rows = np.broadcast_to(0.0, (X.shape[0], 1)) if on_disk else X
+    splits = check_cv(cv, y, classifier=classifier).split(rows, y, **params)
+    if on_disk:  # where rows are read in their order
+        return [Fold(np.sort(train), np.sort(test)) for train, test in splits]
     return [Fold(train, test) for train, test in splits]
 
 

@@ -14,6 +14,7 @@ from dualgap.driver.together import PASSES, solve_together
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import Certified, tasks_of
 from dualgap.estimators._callbacks import Tasks
+from dualgap.estimators._data import product
 from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import STAND_FOR_AUTO
@@ -146,4 +147,4 @@ def _r2(held: Held, target: int) -> Any:
 
     X, y, weights = held
     truth = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1)[:, target]
-    return lambda x, c: float(r2_score(truth, X @ x + c, sample_weight=weights))
+    return lambda x, c: float(r2_score(truth, product(X, x) + c, sample_weight=weights))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.estimators._data import some_rows
 from dualgap.trace import Snapshot
 
 Held = tuple[Any, Any, Array | None]
@@ -27,7 +28,7 @@ def hold_back(
     )
 
     def part(at: Array) -> Held:
-        return X[at], y[at], None if weights is None else weights[at]
+        return some_rows(X, at), y[at], None if weights is None else weights[at]
 
     return part(np.sort(fit)), part(np.sort(score))
 

@@ -81,8 +81,6 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
     early_stopping = False  # part of the checks that all estimators share
     least_iterations = 0
 
-    takes_designs = True
-
     def __init__(
         self,
         *,
@@ -116,7 +114,8 @@ class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
         X, y, weights = self._data(X, y, sample_weight, y_numeric=True)
         tasks = tasks_of(self, X, y, weights)
         self._remember(X, y, weights)
-        base = Problem(X, y, loss=Huber(), fit_intercept=self.fit_intercept, sample_weight=weights)
+        free = self.fit_intercept
+        base = Problem(X, y, loss=Huber(), fit_intercept=free, sample_weight=weights).held()
         total = check.total_weight(weights, X.shape[0])
         algorithm = algorithm_for(self.solver, Kind(many_short_runs=True))
         if algorithm == "auto":

@@ -26,6 +26,7 @@ from dualgap.estimators._classes import (
     encode,
     with_constant,
 )
+from dualgap.estimators._data import product
 from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._solvers import fits_multinomial
@@ -104,8 +105,6 @@ class LogisticRegression(LinearClassifier, Certified):
     """
 
     least_iterations = 0
-
-    takes_designs = True
 
     def __init__(
         self,
@@ -335,7 +334,7 @@ def _accuracy(held: tuple[Any, Any, Array | None], scaling: float) -> Any:
     def score(x: Array, intercept: Any) -> float:
         # liblinear's constant feature is not in the rows that were held back.
         constant = x.shape[0] > X.shape[1]
-        z = X @ x[: X.shape[1]] + (scaling * x[-1] if constant else intercept)
+        z = product(X, x[: X.shape[1]]) + (scaling * x[-1] if constant else intercept)
         best = z.argmax(axis=1) if z.ndim == 2 else z > 0
         return float(np.average(best == codes, weights=weights))
 

@@ -98,7 +98,7 @@ class LogisticRegressionCV(LogisticRegression):
     early_stopping = False
     warm_start = False
 
-    takes_designs = False
+    needs_blocks = True
 
     def __init__(
         self,

@@ -50,8 +50,6 @@ class Ridge(SquaredLossRegressor):
     True
     """
 
-    takes_designs = True
-
     def __init__(
         self,
         alpha: Any = 1.0,
@@ -146,8 +144,6 @@ class ElasticNet(SquaredLossRegressor):
         The certified gap.
     {certificate_ certificates_ dual_coef_ solver_ status_ trace_ features}
     """
-
-    takes_designs = True
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from dualgap._validation import LARGEST
 from dualgap.api import Problem
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, Certified
+from dualgap.estimators._data import product
 from dualgap.estimators._documentation import documented
 from dualgap.estimators._folds import (
     FITTED,
@@ -70,6 +71,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
 
     early_stopping = False
     warm_start = False
+    needs_blocks = True
     _precompute_names = ("auto",)
 
     def __init__(
@@ -183,7 +185,7 @@ class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
                 fit_intercept=self.fit_intercept,
                 sample_weight=weights,
                 **self._penalty(0.0, 0.0),
-            )
+            ).held()
             count = int(self.alphas)
             return [lambda_grid(problem, ratio, count, self.eps) for ratio in ratios]
         alphas = strengths("alphas", self.alphas, zero=True)
@@ -314,5 +316,6 @@ def _fold_errors(
         sample_weight=train.weights,
     )
     walked = walk_along(problem, [(a * ratio, a * (1.0 - ratio)) for a in alphas], options)
-    errors = test.y - (test.X @ np.stack(walked.x, axis=1) + np.array(walked.intercepts)).T
+    z = product(test.X, np.stack(walked.x, axis=1)) + np.array(walked.intercepts)
+    errors = test.y - z.T
     return np.average(errors * errors, axis=1, weights=test.weights), walked

@@ -11,6 +11,7 @@ from sklearn.model_selection import check_cv
 
 from dualgap._types import Array
 from dualgap.api import Problem
+from dualgap.designs import Design
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import Certified
 from dualgap.estimators._documentation import documented
@@ -82,6 +83,7 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
 
     early_stopping = False
     warm_start = False
+    needs_blocks = True
 
     def __init__(
         self,
@@ -132,6 +134,11 @@ class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
         if routed is None and weights is not None:
             scored = {"sample_weight": weights}
         system = None
+        if self.cv is None and isinstance(X, Design):
+            raise TypeError(
+                "RidgeCV(cv=None) leaves out every row once, by equations that hold all rows; of "
+                "data that stay on disk say how many folds there are to be, as in cv=5."
+            )
         if self.cv is None:
             system = self._leave_one_out(X, y, weights, alphas, scored)
         else:

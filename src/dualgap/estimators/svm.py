@@ -12,6 +12,7 @@ from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import DEFAULT_PASSES, Certified, dense_rows, tasks_of
 from dualgap.estimators._callbacks import Tasks, with_callbacks
 from dualgap.estimators._classes import at_least_two, class_weights, encode, with_constant
+from dualgap.estimators._data import product
 from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._stopping import BestScore
@@ -70,6 +71,7 @@ class LinearSVC(LinearClassifier, Certified):
     """
 
     least_iterations = 0
+    needs_blocks = True
 
     def __init__(
         self,
@@ -229,7 +231,7 @@ def _accuracy(held: tuple[Any, Any, Array | None], k: int, scaling: float) -> An
 
     def score(x: Array, intercept: Any) -> float:
         constant = scaling * x[-1] if x.size > X.shape[1] else 0.0
-        right = (X @ x[: X.shape[1]] + constant > 0) == (codes == k)
+        right = (product(X, x[: X.shape[1]]) + constant > 0) == (codes == k)
         return float(np.average(right, weights=weights))
 
     return score

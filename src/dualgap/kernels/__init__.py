@@ -1,11 +1,11 @@
-"""Compiled loops: the epochs of the randomised methods, and what walks columns and sparse rows.
+"""Compiled loops: the epoch of the randomised methods.
 
-`epoch` (and `minibatch`, of blocks of rows) takes the values of `values` and is written once for
-all methods and layouts: `rows` says how rows are walked, `points`, `katyusha` and `sdca` what a
-visit does to a coordinate, `scalar` what a loss does to a prediction. The plain-Python
-transcriptions in the tests are their oracles; index streams come from outside. `coordinate` is
-coordinate descent on a quadratic model, `gram` products of sparse rows with themselves, `logistic`
-the sums of a loss over many rows. State arrays are passed in and updated in place.
+`epoch` takes the values of `values` and is written once for all methods and layouts: `rows` says
+how rows are walked, `points`, `katyusha`, `sdca` and `blocks` what a visit does to a coordinate.
+The plain-Python transcriptions in the tests are their oracles; index streams come from outside, and
+state arrays are passed in and updated in place. Compiled formulas lie with what they are formulas
+of: `losses.compiled`, `regularizers.compiled_lazy`, `linalg.compiled_gram` and
+`linalg.compiled_descent`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One run of a randomised method over a stream of rows: the only epoch of one row at a time.
+"""One run of a randomised method over a stream of rows: the only epoch.
 
 For each row k of the stream (c = q_k/p_k; K predictions per row make y_k, v_k and z vectors):
 
@@ -10,7 +10,8 @@ For each row k of the stream (c = q_k/p_k; K predictions per row make y_k, v_k a
 So Algorithms 5 and 7. SAGA is the dual-free method with sigma = infinity and theta = 0:
 y+ = phi'(z). SVRG is SAGA with the y and the u of a snapshot, which stay as they are. Katyusha is
 SVRG whose point is three (`kernels.katyusha`), SDCA the first with a sigma for each row and an x
-that follows from u (`kernels.sdca`). `kernels.points` has the steps on x and u.
+that follows from u (`kernels.sdca`). `kernels.points` has the steps on x and u; with
+the points of `kernels.blocks` several rows take one step together.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ import math
 from typing import Any
 
 from dualgap._types import Array
-from dualgap.compiled.jit import borrowed, by_kind, kernel, scalar
-from dualgap.kernels.points import nothing, settle
+from dualgap.compiled.jit import borrowed, by_kind, kernel
+from dualgap.kernels.points import begun, nothing, settle
 from dualgap.kernels.rows import fetch, looks_ahead, predict, step_on_row
-from dualgap.kernels.scalar import grad, prox_conj
 from dualgap.kernels.values import FREE, PROX, SNAPSHOT, Dual, ScalarLoss, Softmax, Steps, Targets
+from dualgap.losses.compiled import grad, prox_conj, softmax_grad
 
 
 @kernel
@@ -37,12 +38,12 @@ def run_epoch(
     z = nothing(point)
     for t in range(stream.size):
         if t == 0 or not looks_ahead(rows):
-            z = predict(rows, stream[t], t, point, steps.theta)
+            z = predict(rows, stream[t], begun(point, t), point, steps.theta)
         if t + 1 < stream.size:
             fetch(rows, stream[t + 1], dual)
         step, drift = answer(loss, stream[t], z, targets, steps, dual)
         z = step_on_row(rows, stream, t, point, steps.theta, step, drift)
-    settle(point, stream.size)
+    settle(point, -begun(point, -stream.size))  # rounded up: a last block may be smaller
 
 
 @by_kind
@@ -76,25 +77,6 @@ def _(
         dual.y[k] = new
         drift = targets.weight[i] * (new - y)
     return targets.ratio[i] * (new - y), drift
-
-
-@scalar
-def softmax_grad(z: Array, label: int, out: Array) -> None:
-    """Out <- softmax(z) - e_label."""
-    K = z.size
-    top = z[0]
-    for i in range(1, K):
-        top = max(top, z[i])
-    total = 0.0
-    for i in range(K):
-        out[i] = math.exp(z[i] - top)
-        total += out[i]
-    others = 0.0
-    for i in range(K):
-        out[i] /= total
-        if i != label:
-            others += out[i]
-    out[label] = -others  # p - 1 without cancellation
 
 
 @answer.of(Softmax)

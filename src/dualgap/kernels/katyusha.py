@@ -21,23 +21,22 @@ While zeta stays on one side of zero, v = u + l1 sign(zeta), a step is linear:
                                                x
                                                v
 
-and so are several. `tables` has the maps of 1, 2, ..., 15 times 1, 16, 256, ... steps; any m is then
-a few leaps, one for each of its digits to the base 16 (base 2 where many coordinates have an l2 of
-their own, to save memory). In no column do signs differ, so that no two numbers are subtracted where
-maps follow each other: nothing is lost to rounding, and l2 = 0, t3 = 0 or C near t3, where formulas
-with geometric series divide by zero, are nothing special. `regularizers.compiled_lazy` says where
-zero is crossed, by a plain step. A pass costs O((nnz + d) log n).
+and so are several. `tables` has the maps of 1, 2, ..., 15 times 1, 16, 256, ... steps; any m is
+then a few leaps, one for each of its digits to the base 16 (base 2 where many coordinates have an
+l2 of their own, to save memory). In no column do signs differ, so that no two numbers are
+subtracted where maps follow each other: nothing is lost to rounding, and l2 = 0, t3 = 0 or C near
+t3, where formulas with geometric series divide by zero, are nothing special. `compiled_lazy` of
+the regularizers says where zero is crossed, by a plain step. A pass costs O((nnz + d) log n).
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from dualgap._types import Array
-from dualgap.compiled.jit import kernel, scalar
+from dualgap.compiled.jit import by_kind, kernel, scalar
 from dualgap.kernels.points import ahead, move, moved, reach, settle, settle_lines, shrunk
 from dualgap.kernels.values import Prox
 from dualgap.regularizers.compiled_lazy import prox_step, stretch
@@ -113,6 +112,13 @@ class Mix(NamedTuple):
     keep: float
 
 
+@by_kind
+def mixed(mix: Mix, zeta: float, x: float, eta: float) -> float:
+    """t1 zeta + t2 x + t3 eta."""
+    xi: float = mix.t1 * zeta + mix.t2 * x + (1.0 - mix.t1 - mix.t2) * eta
+    return xi
+
+
 class Coupled(NamedTuple):
     """The points, where rows are dense."""
 
@@ -140,62 +146,55 @@ class CoupledLines(NamedTuple):
 def catch_up(line: Array, m: int, maps: Array, l1: float, l2: float, mix: Mix) -> None:
     """Zeta, eta and total of a line after m steps with constant u; ``maps`` are those of its l2."""
     zeta, eta, total, x, u = line[0], line[1], line[2], line[4], line[5]
-    alpha, t1, t2, keep = mix.alpha, mix.t1, mix.t2, mix.keep
+    alpha = mix.alpha
     while m > 0:
         few, v = stretch(zeta, u, alpha, l1, l2, m)
         zeta, eta, total = leap(zeta, eta, total, x, v, few, maps)
         m -= few
         if m > 0:
             zeta = prox_step(zeta, u, alpha, l1, 1.0 / (1.0 + alpha * l2))
-            eta = t1 * zeta + t2 * x + (1.0 - t1 - t2) * eta
-            total = keep * total + eta
+            eta = mixed(mix, zeta, x, eta)
+            total = mix.keep * total + eta
             m -= 1
     line[0], line[1], line[2] = zeta, eta, total
 
 
 @ahead.of(Coupled)
 def _(point: Coupled, j: int, theta: float) -> float:
-    t1, t2 = point.mix.t1, point.mix.t2
-    xi: float = t1 * point.zeta[j] + t2 * point.x[j] + (1.0 - t1 - t2) * point.eta[j]
-    return xi
+    return mixed(point.mix, point.zeta[j], point.x[j], point.eta[j])
 
 
 @moved.of(Coupled)
 def _(
     point: Coupled, j: int, a: float, theta: float, step: float, drift: float, free: bool
 ) -> float:
-    t1, t2, keep = point.mix.t1, point.mix.t2, point.mix.keep
-    t3 = 1.0 - t1 - t2
-    slope = point.u[j] + step * a
-    zeta = shrunk(point.prox, point.zeta[j] - point.mix.alpha * slope, j, free)
-    pull: float = t1 * zeta + t2 * point.x[j]
-    eta: float = pull + t3 * point.eta[j]
-    point.zeta[j] = zeta
-    point.eta[j] = eta
-    point.total[j] = keep * point.total[j] + eta
-    return pull + t3 * eta
+    mix, slope, x = point.mix, point.u[j] + step * a, point.x[j]
+    zeta = shrunk(point.prox, point.zeta[j] - mix.alpha * slope, j, free)
+    eta = mixed(mix, zeta, x, point.eta[j])
+    point.zeta[j], point.eta[j] = zeta, eta
+    point.total[j] = mix.keep * point.total[j] + eta
+    return mixed(mix, zeta, x, eta)
 
 
 @reach.of(CoupledLines)
 def _(point: CoupledLines, z: float, j: int, a: float, now: int, theta: float) -> float:
-    line, prox, t1, t2 = point.values[j], point.prox, point.mix.t1, point.mix.t2
+    line, prox = point.values[j], point.prox
     lag = now - int(line[3])
     if lag > 0:
         catch_up(line, lag, point.maps[int(line[6])], prox.l1[j], prox.l2[j], point.mix)
         line[3] = now
-    xi: float = t1 * line[0] + t2 * line[4] + (1.0 - t1 - t2) * line[1]
-    return z + a * xi
+    return z + a * mixed(point.mix, line[0], line[4], line[1])
 
 
 @move.of(CoupledLines)
 def _(
     point: CoupledLines, j: int, a: float, now: int, step: float, drift: float, free: bool
 ) -> None:
-    line, t1, t2 = point.values[j], point.mix.t1, point.mix.t2
+    line, mix = point.values[j], point.mix
     slope = line[5] + step * a
-    line[0] = shrunk(point.prox, line[0] - point.mix.alpha * slope, j, free)
-    line[1] = t1 * line[0] + t2 * line[4] + (1.0 - t1 - t2) * line[1]
-    line[2] = point.mix.keep * line[2] + line[1]
+    line[0] = shrunk(point.prox, line[0] - mix.alpha * slope, j, free)
+    line[1] = mixed(mix, line[0], line[4], line[1])
+    line[2] = mix.keep * line[2] + line[1]
     line[3] = now
 
 

@@ -8,8 +8,8 @@ x~ = x + theta (x - x_old), for row k of the stream and the row l that follows:
     x = prox_{tau g}(x - tau (u + step a_k)),   u += drift a_k,   z = a_l'x~ + s x~_c
 
 Dense: these are one loop over the coordinates. Sparse: a coordinate that no row has touched for m
-steps went through m prox steps with one u_j, whose closed form (`regularizers.lazy`) brings it up
-to date when it is touched; its four numbers lie side by side.
+steps went through m prox steps with one u_j, whose closed form (`regularizers.compiled_lazy`)
+brings it up to date when it is touched; its four numbers lie side by side.
 
 K predictions per row, dense: x, x_old and u have one line per class, so that the innermost loops
 run along a row of the data, which stays in the cache for all classes. Sparse: the lag of a
@@ -92,6 +92,12 @@ def reach(point: Any, z: Any, j: int, a: float, now: int, theta: float) -> Any:
 def move(point: Any, j: int, a: float, now: int, step: Any, drift: Any, free: bool) -> None:
     """The step on an entry a of a row, after which ``now`` steps were made."""
     raise NotImplementedError
+
+
+@by_kind
+def begun(point: Any, t: int) -> int:
+    """The steps that were made when t rows have been visited."""
+    return t
 
 
 @by_kind

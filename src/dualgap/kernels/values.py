@@ -51,7 +51,7 @@ class Targets(NamedTuple):
 
 
 class ScalarLoss(NamedTuple):
-    """phi of one prediction per row, as `kernels.scalar` knows it."""
+    """phi of one prediction per row, as `losses.compiled` knows it."""
 
     code: int
     parameter: float
@@ -76,7 +76,7 @@ class Prox(NamedTuple):
     """With the next: l1 and 1/(1 + tau l2) where all but an intercept share both, else 0."""
     common: float
     C: Array
-    """With H the tables of `regularizers.lazy`, for sparse rows and a single l2; else empty."""
+    """With H the tables of `compiled_lazy`, for sparse rows and a single l2; else empty."""
     H: Array
 
 
@@ -99,6 +99,6 @@ class Dual(NamedTuple):
     v: Array
     """Where the dual-free methods take the slope; empty if they do not."""
     step: Array
-    """Room for how far x is moved by the rows of a block, or by K predictions."""
+    """Room for how far x is moved by K predictions."""
     drift: Array
     """The same of u."""

@@ -25,11 +25,16 @@ from dualgap.designs.contract import BLAS3_GAIN
 from dualgap.designs.narrow import Narrow
 from dualgap.limits import CALL
 from dualgap.linalg.cholesky import cholesky
+from dualgap.memory import spares
 
 LARGEST_SIDE = 4096
 """No matrix with a larger side is factorised (128 MiB)."""
+MATRICES = 3
+"""So many of that side are alive at once: the Gram matrix, that with l2 on it, and its factor."""
 MOST_CANCELLED = 1e-10
 """At least this share is left of Woodbury's difference: a larger l2 stands in where it is less."""
+NOTHING = np.empty(0)
+"""The weights of a Gram matrix that is known: they are not looked at."""
 LEAST_PIVOT = 3e-3
 """A factor of float32 data serves if no pivot at unit diagonal is below this: less may be 0."""
 
@@ -47,6 +52,8 @@ def cost(design: Design, l2: Array, *, outer_known: bool = False) -> float:
     n, d = design.shape
     side = min(n, d)
     if side > LARGEST_SIDE or not (by_columns(design) or _rows_do(l2)):
+        return np.inf
+    if not spares(8.0 * MATRICES * side * side):
         return np.inf
     work = side**3 / 3.0 / (2.0 * BLAS3_GAIN)
     if not outer_known:
@@ -92,15 +99,16 @@ class HessianFactor:
         gram: Array | None = None,
         narrow: Narrow | None = None,
     ) -> None:
-        self.design, self.w, self.l2 = design, w, l2
+        self.design, self.l2 = design, l2
         self.last: Array | None = None
         self.columns = by_columns(design)
+        self.w: Array | None = None if self.columns else w
         self.outer = outer
         if self.columns:
-            self.gram = self._gram(narrow) if gram is None else gram
+            self.gram = self._gram(w, narrow) if gram is None else gram
             self.cholesky = cholesky(self.gram, l2)
             if self.is_narrow and self.cholesky.least_pivot < LEAST_PIVOT:
-                self.gram, self.is_exact, self.is_narrow = self._gram(None), True, False
+                self.gram, self.is_exact, self.is_narrow = self._gram(w, None), True, False
                 self.cholesky = cholesky(self.gram, l2)
             return
         self.inverse_l2 = np.divide(1.0, l2, out=np.zeros_like(l2), where=l2 > 0)
@@ -132,24 +140,24 @@ class HessianFactor:
         """The least pivot at unit diagonal: far below 1 where H is nearly singular."""
         return self.cholesky.least_pivot
 
-    def _gram(self, narrow: Narrow | None) -> Array:
+    def _gram(self, w: Array, narrow: Narrow | None) -> Array:
         """A'WA."""
         if narrow is None:
-            return weighted_gram(self.design, self.w)
+            return weighted_gram(self.design, w)
         self.is_exact, self.is_narrow = False, True
-        return narrow.gram(self.w)
+        return narrow.gram(w)
 
     def with_strengths(self, l2: Array) -> HessianFactor:
         """The factor for other l2 and the same W, where that is cheap; else this one."""
         if np.array_equal(l2, self.l2):
             return self
         if self.columns:
-            return HessianFactor(self.design, self.w, l2, gram=self.gram)
+            return HessianFactor(self.design, NOTHING, l2, gram=self.gram)
         on = self.l2 > 0
         share = l2[on] / self.l2[on]
         if not (share > 0).all() or np.ptp(share) > 1e-12 * share.max():
             return self
-        assert self.outer is not None
+        assert self.outer is not None and self.w is not None
         outer = self.outer / share[0]
         return HessianFactor(self.design, self.w, l2, outer=outer, last=self.last)
 
@@ -202,7 +210,7 @@ def weighted_gram(design: Design, w: Array) -> Array:
     rows = design.rows() if design.is_sparse else None
     if rows is None:
         return design.gram(w)
-    from dualgap.kernels.gram import csr_gram
+    from dualgap.linalg.compiled_gram import csr_gram
 
     design.ledger.rows += design.shape[0]
     design.ledger.passes += design.shape[1]
@@ -216,7 +224,7 @@ def symmetric_gram(design: Design, w: Array) -> Array:
     """A'WA, whole."""
     G = weighted_gram(design, w)
     if design.is_sparse:
-        from dualgap.kernels.gram import mirror
+        from dualgap.linalg.compiled_gram import mirror
 
         mirror(G)
     return G

@@ -100,7 +100,7 @@ def descend(
     Until a sweep moves no coordinate by more than ``goal``, in (H_jj + l2_j) step^2, or until
     ``enough(t, gradient of the quadratic)``, or until the limits of the call end it.
     """
-    from dualgap.kernels.coordinate import EVERYWHERE, gram_sweeps
+    from dualgap.linalg.compiled_descent import EVERYWHERE, gram_sweeps
 
     l1, l2, bounds = penalty
     ends = EVERYWHERE if bounds is None else np.array(bounds)
@@ -133,7 +133,7 @@ def polish(H: Array, g: Array, x: Array, penalty: Penalty) -> bool:
     Returns whether x has moved. Where H is singular on the support (equal columns) a trace of its
     diagonal makes the step long along what H does not see: until a coordinate is 0, which is right.
     """
-    from dualgap.kernels.gram import symmetric_part
+    from dualgap.linalg.compiled_gram import symmetric_part
 
     on = np.flatnonzero(penalty.has_slope(x) & (H.diagonal() + penalty.l2 > 0.0))
     if on.size == 0:
@@ -163,7 +163,7 @@ def polish(H: Array, g: Array, x: Array, penalty: Penalty) -> bool:
 
 def _with_signs(factor: Array, step: Array, x: Array, l1: Array) -> Array:
     """x + step; what would change its sign stops at 0, and the others take note."""
-    from dualgap.kernels.coordinate import step_with_signs
+    from dualgap.linalg.compiled_descent import step_with_signs
 
     new = x + step
     if ((l1 > 0) & (x * new <= 0.0) & (step != 0)).any():

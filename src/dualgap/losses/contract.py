@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import total
+from dualgap._arrays import pieces, total
 from dualgap._types import Array
 
 NEEDED_BY = {
@@ -108,7 +108,7 @@ class Loss:
 
     name: ClassVar[str]
     code: ClassVar[int] = -1
-    """What compiled kernels know it by (`kernels.scalar`); -1: they do not."""
+    """What compiled kernels know it by (`losses.compiled`); -1: they do not."""
     has_dual_prox: ClassVar[bool] = False
     """Whether there is a `prox_conj`; set where a class defines one."""
     prox_is_iterative: ClassVar[bool] = False
@@ -365,8 +365,15 @@ class Loss:
         return np.maximum(here, slope)
 
     def into_domain(self, y: Array, b: Array) -> Array:
-        """The y moved into the domain of phi*, row by row; what is inside stays as it is."""
-        return np.clip(y, *self.domain(b))
+        """The y moved into the domain of phi*, row by row; y itself if all are inside."""
+        moved = y
+        for at in pieces(len(y)):
+            low, high = self.domain(b[at])
+            some = y[at]
+            if not ((some >= low) & (some <= high)).all():
+                moved = y.copy() if moved is y else moved
+                np.clip(some, low, high, out=moved[at])
+        return moved
 
     @property
     def knows_bend(self) -> bool:

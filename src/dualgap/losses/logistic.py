@@ -243,7 +243,7 @@ class Logistic(MarginLoss):
         if z.size < WORTH_A_KERNEL or not can_compile():
             grad = self.grad(z, b)
             return self.total(z, b, grad), grad
-        from dualgap.kernels.logistic import total_and_slopes
+        from dualgap.losses.compiled_logistic import total_and_slopes
 
         grad = np.empty_like(z)
         total = total_and_slopes(z, b, grad)
@@ -254,7 +254,7 @@ class Logistic(MarginLoss):
         """phi(z) + phi*(y) - y z; of many rows as a relative entropy."""
         if z.size < WORTH_A_KERNEL or not can_compile():
             return super().fenchel_gap(z, y, b)
-        from dualgap.kernels.logistic import fenchel_gaps
+        from dualgap.losses.compiled_logistic import fenchel_gaps
 
         out = np.empty_like(z)
         fenchel_gaps(z, y, b, out)

@@ -17,7 +17,9 @@ from dualgap._types import Array, Data
 from dualgap.algorithms import Algorithm
 from dualgap.algorithms.primal_dual.adaptation import Rule
 from dualgap.certificate import Certificate, Estimate, certify_point
+from dualgap.designs.threads import within_threads
 from dualgap.losses import Loss
+from dualgap.memory import as_bytes, within_memory
 from dualgap.paths._grid import MOST_POINTS, check_grid, lambda_grid, largest_lambda
 from dualgap.paths._walk import Point, check_options, joined, walk
 from dualgap.preconditioners import Preconditioner
@@ -51,7 +53,8 @@ class Path:
     intercepts : array of shape (k,) or (k, K)
         The intercepts.
     y : array of shape (k, n) or (k, n, K)
-        The dual points: ``certify`` gives the certificates from them.
+        The dual points: ``certify`` gives the certificates from them. Empty where the rows of the
+        data are not held.
     certificates : list of Certificate
         The proof of P(x) - P* <= gap at every point. The walk itself goes by gaps in floats; what
         is not proved yet is so when this is first looked at.
@@ -132,6 +135,7 @@ def path(
     n_threads: int | None = None,
     callback: Recorder | None = None,
     verbose: bool = False,
+    memory_limit: int | str | None = None,
 ) -> Path:
     """Solve for many strengths lambda, with l1 = lambda l1_ratio and l2 = lambda (1 - l1_ratio).
 
@@ -154,6 +158,9 @@ def path(
         As in `solve`, for every point.
     random_state, n_threads, callback, verbose
         As in `solve`, for every point.
+    memory_limit : int or str, optional
+        As in `solve`, for the whole path, whose dual points have an entry for each row: rows of
+        data on disk are held.
 
     Returns
     -------
@@ -181,32 +188,36 @@ def path(
     counted = isinstance(lambdas, int | np.integer) and not isinstance(lambdas, bool)
     check_grid(lambdas if counted else 1, eps)
     check_options(options)
-    problem = Problem(
-        A,
-        b,
-        loss=loss,
-        penalty_weights=penalty_weights,
-        regularizer=regularizer,
-        fit_intercept=fit_intercept,
-        sample_weight=sample_weight,
-        offset=offset,
-    )
-    grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
-    strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
-    results = list(walk(problem, strengths, **options))
-    return Path(
-        lambdas=grid,
-        x=np.stack([r.x for r in results]),
-        intercepts=np.stack([np.asarray(r.intercept) for r in results]),
-        y=np.stack([r.y for r in results]),
-        relative_gaps=np.array([r.certificate.relative_gap for r in results]),
-        statuses=[r.status for r in results],
-        passes=np.array([r.passes for r in results]),
-        points=[
-            (problem.with_strengths(*pair), r.certificate)
-            for pair, r in zip(strengths, results, strict=True)
-        ],
-    )
+    with within_memory(as_bytes("memory_limit", memory_limit)):
+        with within_threads(n_threads):
+            problem = Problem(
+                A,
+                b,
+                loss=loss,
+                penalty_weights=penalty_weights,
+                regularizer=regularizer,
+                fit_intercept=fit_intercept,
+                sample_weight=sample_weight,
+                offset=offset,
+            )
+            problem = problem.held()
+        with within_threads(n_threads, problem.base.executor):
+            grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
+            strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
+            results = list(walk(problem, strengths, **options))
+        return Path(
+            lambdas=grid,
+            x=np.stack([r.x for r in results]),
+            intercepts=np.stack([np.asarray(r.intercept) for r in results]),
+            y=np.stack([r.y for r in results]),
+            relative_gaps=np.array([r.certificate.relative_gap for r in results]),
+            statuses=[r.status for r in results],
+            passes=np.array([r.passes for r in results]),
+            points=[
+                (problem.with_strengths(*pair), r.certificate)
+                for pair, r in zip(strengths, results, strict=True)
+            ],
+        )
 
 
 def _without_defaults(**options: tuple[Any, Any]) -> dict[str, Any]:

@@ -100,16 +100,15 @@ class Chords(SecondOrder):
         self, problem: Problem, x0: Array | None, y0: Array | None, advice: Advice = NO_ADVICE
     ) -> Start:
         """The state at x0, and y = phi'(z) there (y0 plays no part)."""
-        x, z, passes = problem.zeros() if x0 is None else x0, advice.predictions, 0.5
+        x, z, passes = problem.zeros() if x0 is None else x0, advice.predictions, 0.0
         if z is None:
-            z, passes = problem.predict(x), 1.0
+            z, passes = problem.predict(x), 0.5
         phi, y = problem.mean_loss_grad(z)
-        u, hess, gap = _slopes(problem, x, z, y)
         s = State(
-            algorithm=self.name, t=0, passes=passes, x=x, y=y, z=z, u=u, dual=-math.inf,
-            primal=phi + problem.elastic_net.value(x), own=ChordState(hess, gap),
+            algorithm=self.name, t=0, passes=passes, x=x, y=y, z=z, u=x, dual=-math.inf,
+            primal=phi + problem.elastic_net.value(x), own=ChordState(y, math.inf),
         )  # fmt: skip
-        return Start(s)
+        return Start(_measured(problem, s))
 
     def inherit(self, problem: Problem, s: State, earlier: State) -> State:
         """H, at the strengths of this problem, and how good its steps have been."""
@@ -124,7 +123,7 @@ class Chords(SecondOrder):
     def step(self, problem: Problem, s: State) -> State:
         """To the minimiser of the model, with an H that serves; P = inf where none can be had."""
         if not s.own.is_known:
-            s = _looked_at(problem, s, s.x, None)
+            s = _looked_at(problem, s, None)
         own: ChordState = s.own
         gap, target = own.gap, self.tol * problem.scale(s.primal)
         last = math.inf if own.before is None else own.before.gap
@@ -150,14 +149,17 @@ class Chords(SecondOrder):
             is_known=known,
         )  # fmt: skip
         new = replace(s, t=s.t + 1, passes=s.passes + passes + is_new, x=s.x + d, own=own)
-        return _looked_at(problem, new, new.x, None if Ad is None else s.z + Ad) if known else new
+        return _looked_at(problem, new, None if Ad is None else s.z + Ad) if known else new
 
 
-def _looked_at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
-    """The state at x, or at a point on the way there that is no worse than the one before."""
-    own, before = s.own, s.own.before
-    passes = s.passes if z is not None else s.passes + 0.5
-    far = problem.predict(x) if z is None else z
+def _looked_at(problem: Problem, s: State, far: Array | None) -> State:
+    """The state at its x, or at a point on the way there that is no worse than the one before.
+
+    ``far`` is z there, if it is known.
+    """
+    own, before, x, passes = s.own, s.own.before, s.x, s.passes
+    if far is None:
+        far, passes = problem.predict(x), passes + 0.5
 
     def look(share: float) -> Trial:
         end, z = x, far
@@ -171,29 +173,21 @@ def _looked_at(problem: Problem, s: State, x: Array, z: Array | None) -> State:
     if found is None and own.is_new:
         return replace(s, primal=math.inf)
     share, end = (0.0, look(0.0)) if found is None else found
-    end_x, end_z, y = end.point
-    return _state_at(problem, s, end_x, end_z, y, end.value, passes, share < 1.0)
+    x, z, y = end.point
+    own = replace(own, is_known=True, was_short=share < 1.0)
+    return _measured(problem, replace(s, x=x, z=z, y=y, primal=end.value, passes=passes, own=own))
 
 
-def _state_at(
-    problem: Problem, s: State, x: Array, z: Array, y: Array, primal: float, passes: float,
-    was_short: bool = False,
-) -> State:  # fmt: skip
-    """The state at x with u, phi'' and about the gap, and what the step there has left of it."""
-    own, (u, hess, gap) = s.own, _slopes(problem, x, z, y)
-    rates = own.rates
+def _measured(problem: Problem, s: State) -> State:
+    """With u, phi'' and about the gap, and what the last step has left of it."""
+    own, u, hess = s.own, problem.adjoint(s.y), curvature(problem, s.z, s.y)
+    gap, rates = gap_nearby(problem, s.x, s.y, u, hess), own.rates
     if own.before is not None:
         least = LEAST_RATE**2 if problem.loss.is_quadratic else LEAST_RATE
         rate = max(gap / own.before.gap, least)
         rates = (rates[0], rate) if own.is_new else (rate, rates[1])
-    own = replace(own, hess=hess, gap=gap, rates=rates, is_known=True, was_short=was_short)
-    return replace(s, x=x, z=z, y=y, u=u, primal=primal, passes=passes + 0.5, own=own)
-
-
-def _slopes(problem: Problem, x: Array, z: Array, y: Array) -> tuple[Array, Array, float]:
-    """u, phi'' and about the gap."""
-    u, hess = problem.adjoint(y), curvature(problem, z, y)
-    return u, hess, gap_nearby(problem, x, y, u, hess)
+    own = replace(own, hess=hess, gap=gap, rates=rates)
+    return replace(s, u=u, passes=s.passes + 0.5, own=own)
 
 
 def _forcing(problem: Problem, gap: float, last: float) -> float:

@@ -12,6 +12,9 @@ from dualgap._arrays import per_row
 from dualgap._types import Array
 from dualgap.preconditioners import asked
 from dualgap.problem import Problem
+from dualgap.streamed.null_model import class_shares, slope_at
+from dualgap.streamed.reading import read
+from dualgap.streamed.sums import Ask
 
 MOST_POINTS = 100_000
 """A path has at most so many points, for each keeps a primal and a dual point in memory."""
@@ -56,6 +59,11 @@ def largest_lambda(problem: Problem) -> float:
             "penalty_weights leave a column free, so that x = 0 at no strength; give the lambdas."
         )
     factors = np.ones(problem.d)
+    if problem.streamed is not None:
+        c = _null_intercept(problem) if problem.fit_intercept else 0.0
+        x = problem.joined(np.zeros((problem.d, *problem.shape[1:])), c)
+        u = read(problem, Ask(x)).u[: problem.d]
+        return float(np.max(_pull(given, u) / weights.reshape(-1, *[1] * (u.ndim - 1))))
     if (units := asked(problem)) is not None:  # where A'Qy is not lost in rounding
         change = units.begin(problem)
         factors, problem = change.factors, change.inner(problem)
@@ -84,20 +92,21 @@ def _pull(problem: Problem, u: Array) -> Array:
 
 def _null_intercept(problem: Problem) -> Any:
     """The best intercept where x = 0."""
-    loss, b = problem.loss, problem.b
-    offset = 0.0 if problem.offset is None else problem.offset
+    loss = problem.loss
     if problem.outputs is not None:
         if problem.offset is not None:
             raise ValueError("with an offset and several classes, give the lambdas.")
-        share = np.bincount(b.astype(np.intp), weights=problem.q, minlength=problem.outputs)
         with np.errstate(divide="ignore"):
-            return np.maximum(np.log(share), -700.0)
-    if loss.is_quadratic:
-        return problem.mean(b - offset)
+            return np.maximum(np.log(_shares(problem, problem.outputs)), -700.0)
 
     def slope(c: float) -> float:
-        return problem.mean(loss.grad(c + offset + np.zeros(problem.n), b))
+        if problem.streamed is not None:
+            return slope_at(problem.streamed, loss, c)
+        z = c + (np.zeros(problem.n) if problem.offset is None else problem.offset)
+        return problem.mean(loss.grad(z, problem.b))
 
+    if loss.is_quadratic:
+        return -slope(0.0)
     low, high = -1.0, 1.0
     while slope(low) > 0 and low > -1e12:
         low *= 2.0
@@ -106,3 +115,11 @@ def _null_intercept(problem: Problem) -> Any:
     if slope(low) * slope(high) >= 0:  # flat: one class only, or a tie
         return low if abs(slope(low)) < abs(slope(high)) else high
     return float(brentq(slope, low, high, xtol=1e-14, rtol=1e-15))
+
+
+def _shares(problem: Problem, classes: int) -> Array:
+    """What share of the weight each class has."""
+    if problem.streamed is not None:
+        return class_shares(problem.streamed, classes)
+    codes = problem.b.astype(np.intp)
+    return np.asarray(np.bincount(codes, weights=problem.q, minlength=classes), np.float64)

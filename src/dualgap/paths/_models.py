@@ -117,8 +117,6 @@ class Restricted(NamedTuple):
             inside = (s.x != 0) | (np.abs(s.u) >= CLOSE * problem.elastic_net.l1)
             for factor in shared:
                 inside |= factor.place >= 0
-            if 4 * np.count_nonzero(inside) >= inside.size <= SETS.all_of:
-                inside[:] = True
         columns = problem.columns(np.flatnonzero(inside))
         by_gram = may_form(problem, columns)
         sweeps = columns.gram_sweeps if by_gram else 1.0

@@ -156,8 +156,6 @@ class Sets(Centred):
         elif not missing:
             return
         new, known = np.flatnonzero(wanted & ~self.inside), self.at.size
-        if known + new.size == problem.d:  # all columns are had without a copy, but in their order
-            self.at, self.G, new, known = self.at[:0], self.G[:0, :0], np.arange(problem.d), 0
         self.at = np.concatenate((self.at, new))
         self.inside[new] = True
         self.columns = problem.base.columns(self.at, known=self.columns)

@@ -43,8 +43,9 @@ Strengths = Sequence[tuple[float, float]]
 
 
 def pays(problem: Problem, strengths: Strengths) -> bool:
-    """Whether the path is one for this, and shorter so."""
-    return on_gram_matrix(problem, strengths) or in_one_space(problem, strengths)
+    """Whether the path is one for this, and shorter so: on a Gram matrix or in one Krylov space."""
+    in_one_space = _is_one(problem, strengths) and all(l1 == 0 for l1, _ in strengths)
+    return in_one_space or on_gram_matrix(problem, strengths)
 
 
 def on_gram_matrix(problem: Problem, strengths: Strengths) -> bool:
@@ -54,17 +55,14 @@ def on_gram_matrix(problem: Problem, strengths: Strengths) -> bool:
     if not (_is_one(problem, strengths) and side <= GRAMS.largest_side):
         return False
     work = problem.base.gram_multiplications(d <= n)
-    if all(l1 > 0 for l1, _ in strengths):
+    with_l1 = sum(l1 > 0 for l1, _ in strengths)
+    if with_l1 == count:
         work = work * (side / d if n < d else 1.0) + count * SWEEPS * side * side
-        return work <= count * spared(problem)
-    work += min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
-    has_l1 = any(l1 > 0 for l1, _ in strengths)
-    return d <= n and not has_l1 and work <= count * spared(problem)
-
-
-def in_one_space(problem: Problem, strengths: Strengths) -> bool:
-    """Whether one Krylov space serves all strengths."""
-    return _is_one(problem, strengths) and all(l1 == 0 for l1, _ in strengths)
+    elif with_l1 or d > n:
+        return False
+    else:
+        work += min(count, REDUCTION) * side**3 / 3.0 / (2.0 * BLAS3_GAIN)
+    return work <= count * (SPARED * 2.0 * problem.design.nonzeros + CALLS)
 
 
 def _is_one(problem: Problem, strengths: Strengths) -> bool:
@@ -72,11 +70,6 @@ def _is_one(problem: Problem, strengths: Strengths) -> bool:
     if not (problem.loss.is_quadratic and len(strengths) > CONTINUED):
         return False
     return bool(problem.penalty_weights.all()) and all(l1 + l2 > 0 for l1, l2 in strengths)
-
-
-def spared(problem: Problem) -> float:
-    """Multiplications that a point is taken to cost less than by a solve of its own."""
-    return SPARED * 2.0 * problem.design.nonzeros + CALLS
 
 
 def points(problem: Problem, strengths: Strengths, tol: float, most: float) -> Iterator[Found]:

@@ -35,6 +35,10 @@ LEAST_TOL = 1e-11
 Strengths = Sequence[tuple[float, float]]
 
 
+NO_ROWS = np.empty(0)
+"""y where rows are not held."""
+
+
 class Point(NamedTuple):
     """What a path keeps of a solve; the names are those of `Result`."""
 
@@ -62,7 +66,7 @@ def walk(problem: Problem, strengths: Strengths, **options: Any) -> Iterator[Poi
     tol, passes = check_options(options)
     ours = _left_to_us(options) and tol >= LEAST_TOL and passes >= MOST_STEPS
     # Gram matrices of columns far from 0 know nothing of them; a solve moves the data first.
-    ours = ours and problem.given is None and asked(problem) is None
+    ours = ours and problem.streamed is None and problem.given is None and asked(problem) is None
     if ours and _squared.pays(problem, strengths):
         return _walk_together(problem, strengths, tol, passes, options)
     light = ours and _chords.pays(problem, strengths)
@@ -111,15 +115,18 @@ def _walk(
                 yield Point(x, c, found.y, found.certificate, Status.CONVERGED, found.passes)
                 continue
             in_vain = 0.0 if light is None else light.spent
-            start |= {"x0": _given(problem, x), "y0": dual_ahead(problem, behind)}
+            start |= {"x0": _given(problem, x)}
+            if problem.streamed is None:
+                start |= {"y0": dual_ahead(problem, behind)}
         result = solve_problem(problem, **start, **options)
         if result.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         start = {"earlier": result.state}
         x = problem.joined(result.x, result.intercept)
         z = None if light is None or light.gave_up else problem.predict(x)
-        behind = [*behind[1 - CONTINUED :], Stop(l1 + l2, x, result.y, z)]
-        yield _point(result)._replace(passes=in_vain + result.passes)
+        point = _point(problem, result)
+        behind = [*behind[1 - CONTINUED :], Stop(l1 + l2, x, point.y, z)]
+        yield point._replace(passes=in_vain + result.passes)
 
 
 def _walk_together(
@@ -134,7 +141,7 @@ def _walk_together(
             result = solve_problem(problem.with_strengths(*strengths[done]), x0=x0, **options)
             if result.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
-            yield _point(result)._replace(passes=passes + result.passes)
+            yield _point(problem, result)._replace(passes=passes + result.passes)
         done += 1
     left = strengths[done:]
     if left:
@@ -143,8 +150,10 @@ def _walk_together(
         yield from _walk(problem, left, light, {**options, **start})
 
 
-def _point(result: Result) -> Point:
-    return Point(*(getattr(result, name) for name in Point._fields))
+def _point(problem: Problem, result: Result) -> Point:
+    """Without y where rows are not held: it would be read from the data for every point."""
+    y = result.y if problem.streamed is None else NO_ROWS
+    return Point(result.x, result.intercept, y, result.certificate, result.status, result.passes)
 
 
 def _given(problem: Problem, x: Array) -> Array:

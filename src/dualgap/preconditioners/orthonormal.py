@@ -38,6 +38,7 @@ from dualgap.limits import check_time
 from dualgap.linalg import double
 from dualgap.linalg.double import Double
 from dualgap.linalg.rounding import EPS
+from dualgap.memory import spares
 from dualgap.objective.constants import GRAM_LIMIT
 from dualgap.preconditioners.contract import Change, Preconditioner, check_mixing
 from dualgap.preconditioners.units import Moved, Units
@@ -224,7 +225,7 @@ class Orthonormal(Preconditioner):
             return None
         before = s.change
         assert before is None or isinstance(before, Moved)
-        if not _fits(problem):
+        if not (_fits(problem) and spares(8.0 * problem.n * problem.d)):
             return None
         change = _change(problem, before, needed=True)
         return None if change is None else (change, s)

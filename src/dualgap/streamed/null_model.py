@@ -58,6 +58,18 @@ def null_model(rows: Rows, loss: Loss) -> tuple[float | Array, float]:
     return _by_newton(rows, loss)
 
 
+def slope_at(rows: Rows, loss: Loss, c: float) -> float:
+    """The slope of the mean loss of the predictions c + offset, in c."""
+    return float(_at(rows, loss, np.asarray(c)).slope)
+
+
+def class_shares(rows: Rows, classes: int) -> Array:
+    """What share of the weight each class has."""
+    shares = np.zeros(classes)
+    shares[rows.labels.astype(np.intp)] = rows.look.labels.weights / rows.known.total
+    return shares
+
+
 def _at(rows: Rows, loss: Loss, c: Array) -> At:
     """One sweep over targets and offsets; none where it is enough to know what labels weigh."""
     W = rows.known.total
@@ -96,10 +108,7 @@ def _sums(loss: Loss, b: Array, w: Array | None, offset: Array | None, c: Array)
 
 def _of_classes(rows: Rows, loss: Loss) -> tuple[Array, float]:
     """From the logarithms of the shares of classes, which are right where there is no offset."""
-    K = loss.outputs(rows.labels) or 1
-    shares = np.zeros(K)
-    shares[rows.labels.astype(np.intp)] = rows.look.labels.weights / rows.known.total
-    c = np.log(np.maximum(shares, 1e-300))
+    c = np.log(np.maximum(class_shares(rows, loss.outputs(rows.labels) or 1), 1e-300))
     at = _at(rows, loss, c)
     for _ in range(STEPS if rows.offset is not None else 0):
         step, t, there = -at.slope / np.maximum(at.bend, 1e-3), 1.0, at

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from dualgap._types import Array
 from dualgap.designs import Design
 from dualgap.designs.cuts import Sums
 from dualgap.designs.executors import RowTask
+from dualgap.designs.files import mark_of, watched
 from dualgap.enclosures.directed import down, up
 from dualgap.losses import Loss, MarginLoss
 from dualgap.streamed.first_look import FirstLook, Form, first_look, takes_labels
@@ -32,7 +32,7 @@ class RowValues:
 
     Parameters
     ----------
-    source : array or memory map
+    source : array or FileArray
         Anything with a shape and slices of its first axis.
     convert : callable, optional
         What is made of each slice.
@@ -134,16 +134,7 @@ class Rows:
     @property
     def fingerprint(self) -> str:
         """Name, size and time of the files that they lie in; nothing of arrays in memory."""
-        return ";".join(file_mark(values.source) for values in self.arrays)
-
-
-def file_mark(source: Any) -> str:
-    """What tells a file from another: its name, size and time; empty for what is no file."""
-    path = getattr(source, "filename", None) or getattr(source, "path", None)
-    if path is None:
-        return ""
-    found = Path(path).stat()
-    return f"{path}:{found.st_size}:{found.st_mtime_ns}"
+        return ";".join(mark_of(values.source) for values in self.arrays)
 
 
 def rows_of(loss: Loss, base: Design, b: Any, sample_weight: Any, offset: Any) -> Rows:
@@ -240,7 +231,7 @@ def _of_shape(argument: str, values: Any, shape: tuple[int | None, ...]) -> Any:
         raise TypeError(
             f"{argument} has dtype {values.dtype}; convert it to a numeric dtype such as float64."
         )
-    return values
+    return watched(values)
 
 
 def _known(look: FirstLook) -> Weights:

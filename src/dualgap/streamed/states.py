@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from dualgap._types import Array
+from dualgap.designs import Design
 from dualgap.designs.chunks import Chunk
 from dualgap.problem import Problem
 from dualgap.state import State
@@ -64,9 +65,26 @@ class Recalled:
         kept = rows(problem)
         setting = Setting(problem.loss, kept.form, problem.fit_intercept, problem.outputs)
         with problem.base.in_use():
-            return problem.base.made_rows(
-                dual_rows_of, kept.arrays, self.slopes, setting, tail=self.slopes.x.shape[1:]
-            )
+            return dual_rows(problem.base, kept.arrays, self.slopes, setting)
+
+
+def dual_rows(base: Design, arrays: Any, slopes: Slopes, setting: Setting) -> Any:
+    """The dual point that slopes stand for, with an entry for each row, for a reading.
+
+    Parameters
+    ----------
+    base : Design
+        Whose rows may be held or not.
+    arrays : tuple
+        Targets, and weights and offset as far as ``setting.form`` says that there are some.
+    slopes : Slopes
+    setting : Setting
+
+    Returns
+    -------
+    array, or one of dask where the data are dask's
+    """
+    return base.made_rows(dual_rows_of, arrays, slopes, setting, tail=slopes.x.shape[1:])
 
 
 def dual_rows_of(

@@ -243,7 +243,7 @@ def _gram(B: Any, w: Array) -> Array:
         M = np.sqrt(w)[:, None] * B
         return np.asarray(M.T @ M)  # numpy sees that it is symmetric, and does half the work
     if can_compile():
-        from dualgap.kernels.gram import csr_gram
+        from dualgap.linalg.compiled_gram import csr_gram
 
         H = np.zeros((B.shape[1], B.shape[1]))
         B.sort_indices()

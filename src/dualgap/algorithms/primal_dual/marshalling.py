@@ -14,7 +14,7 @@ from dualgap.state import State
 
 if TYPE_CHECKING:
     from dualgap.algorithms.primal_dual.sampling import Sampler, Stream
-    from dualgap.kernels import points, sdca, values
+    from dualgap.kernels import blocks, points, sdca, values
     from dualgap.regularizers.elastic_net import ElasticNet
 
 NONE = np.zeros(0)
@@ -31,8 +31,10 @@ class Visited(NamedTuple):
     v: Array
 
 
-def visited(problem: Problem, s: State, sampler: Sampler, stream: Stream, rule: int) -> Visited:
-    """One step for each row of the stream; ``rule`` is one of `kernels.values`."""
+def visited(
+    problem: Problem, s: State, sampler: Sampler, stream: Stream, rule: int, batch: int = 1
+) -> Visited:
+    """One step for each ``batch`` rows of the stream; ``rule`` is one of `kernels.values`."""
     from dualgap.kernels import values
     from dualgap.kernels.epoch import run_epoch
 
@@ -41,8 +43,10 @@ def visited(problem: Problem, s: State, sampler: Sampler, stream: Stream, rule: 
     if rule in (values.SLOPE, values.SNAPSHOT):
         sigma, theta = math.inf, 0.0
     old = s.x if theta == 0.0 or own.xt is None else own.xt
-    prox = prox_of(problem, own.steps.tau, stream.size)
-    point, dual = point_of(problem, prox, s.x, old, s.u), dual_of(s.y, own.v)
+    prox, dual = prox_of(problem, own.steps.tau, -(-stream.size // batch)), dual_of(s.y, own.v)
+    point: Any = point_of(problem, prox, s.x, old, s.u)
+    if batch > 1:
+        point = blocks_of(problem, prox, (s.x, old, s.u), batch, stream.size)
     run_epoch(
         rows_of(problem), stream, targets_of(problem, sampler), loss_of(problem),
         steps_of(sigma, theta, rule), point, dual,
@@ -105,8 +109,8 @@ def steps_of(
     sigma: float | Array, theta: float, rule: int, precision: float | None = None
 ) -> values.Steps:
     """The numbers of a method; a dual step may be that of each row."""
-    from dualgap.kernels.scalar import EXACT
     from dualgap.kernels.values import Steps
+    from dualgap.losses.compiled import EXACT
 
     return Steps(np.atleast_1d(sigma), theta, rule, precision or EXACT)
 
@@ -140,16 +144,16 @@ def prox_by(tau: float, l1: Array, l2: Array, shrink: Array, size: int) -> value
 
 
 def point_of(
-    problem: Problem, prox: values.Prox, x: Array, old: Array, u: Array, width: int = 4
+    problem: Problem, prox: values.Prox, x: Array, old: Array, u: Array
 ) -> points.Vectors | points.ClassVectors | points.Lines | points.ClassLines:
-    """Copies of the point, which a kernel moves; of sparse rows lines of so many numbers."""
+    """Copies of the point, which a kernel moves."""
     from dualgap.kernels.points import ClassLines, ClassVectors, Lines, Vectors
 
     dense, K = problem.design.rows().dense is not None, problem.outputs
     if K is None:
         if dense:
             return Vectors(x.copy(), old.copy(), u.copy(), prox)
-        return Lines(sparse_lines(problem.d, x, old, u, width=width), prox)
+        return Lines(sparse_lines(problem.d, x, old, u), prox)
     if dense:
         # One line per class, so that the loops run along a row of the data.
         x, old, u = (np.array(part.T, order="C") for part in (x, old, u))
@@ -157,6 +161,20 @@ def point_of(
     lines = np.zeros((problem.d + 1, 3 * K + 1))
     lines[: problem.size, :-1] = np.hstack((x, old, u))
     return ClassLines(lines, prox, np.zeros(K))
+
+
+def blocks_of(
+    problem: Problem, prox: values.Prox, parts: tuple[Array, Array, Array], m: int, rows: int
+) -> blocks.BlockVectors | blocks.BlockLines:
+    """The same of (x, x_old, u), which move with m of so many rows at once."""
+    from dualgap.kernels.blocks import BlockLines, BlockVectors
+    from dualgap.kernels.points import Vectors
+
+    if problem.design.rows().dense is None:
+        return BlockLines(sparse_lines(problem.d, *parts, width=6), prox, m, rows)
+    x, old, u = (part.copy() for part in parts)
+    steps, drifts = np.zeros((2, x.size))
+    return BlockVectors(Vectors(x, old, u, prox), steps, drifts, m, np.zeros(2, dtype=np.int64))
 
 
 def sparse_lines(d: int, *columns: np.ndarray[Any, Any], width: int = 4) -> Array:
@@ -169,9 +187,11 @@ def sparse_lines(d: int, *columns: np.ndarray[Any, Any], width: int = 4) -> Arra
 
 def columns_of(problem: Problem, point: Any) -> tuple[Array, Array, Array]:
     """x, x_old and u of the point, arrays of their own."""
+    from dualgap.kernels.blocks import BlockVectors
     from dualgap.kernels.points import ClassVectors, Vectors
 
     parts: Any
+    point = point.now if isinstance(point, BlockVectors) else point
     if isinstance(point, (Vectors, ClassVectors)):
         parts = (part.T for part in point[:3])
     elif problem.outputs is None:
@@ -192,10 +212,15 @@ def dual_of(y: Array, v: Array | None) -> values.Dual:
 
 
 def power_tables(tau: float, l2: float, steps: int) -> tuple[Array, Array]:
-    """C_m and H_m of `regularizers.lazy` for m = 0..steps."""
-    m = np.arange(steps + 1.0)
-    q = m * np.log1p(tau * l2)
+    """C_m and H_m of `regularizers.compiled_lazy` for m = 0..steps."""
+    H = np.arange(steps + 1.0)
     if l2 == 0.0:
-        return np.ones(steps + 1), m * tau
-    H = np.where(q < 1e-16, m * tau, -np.expm1(-q) / l2)
-    return np.exp(-q), H
+        H *= tau
+        return np.ones(steps + 1), H
+    H *= -np.log1p(tau * l2)
+    small = int(np.count_nonzero(H > -1e-16))  # the first ones, for H falls
+    C = np.exp(H)
+    np.expm1(H, out=H)
+    H /= -l2
+    H[:small] = np.arange(float(small)) * tau
+    return C, H

@@ -65,7 +65,8 @@ class Randomised(PrimalDual):
     def stream(self, problem: Problem, s: State) -> Stream:
         """The rows that the next step visits."""
         sampler, first = self.sampler(problem, s.own.advice), int(s.passes)
-        return np.concatenate([sampler.rows(first + e) for e in range(self.check_every)])
+        passes = [sampler.rows(first + e) for e in range(self.check_every)]
+        return passes[0] if len(passes) == 1 else np.concatenate(passes)
 
     @abstractmethod
     def visit(self, problem: Problem, s: State, stream: Stream) -> State:
@@ -126,6 +127,7 @@ def passes_and_check(algorithm: Randomised, problem: Problem, s: State) -> State
     stream = algorithm.stream(problem, s)
     problem.design.ledger.rows += stream.size
     s = algorithm.visit(problem, s, stream)
+    del stream  # as long as the data have rows
     s = replace(s, t=s.t + 1, passes=s.passes + algorithm.check_every)
     z = problem.predict(s.x)
     cost = 1.0

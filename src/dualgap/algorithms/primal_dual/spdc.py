@@ -9,7 +9,7 @@ Parameters tau, sigma, theta; start x~ = x, y, u = A'Qy. For t = 0, 1, 2, ...
     5.  x~   <- x+ + theta (x+ - x)
 
 Line 1 is `Randomised.stream`. Lines 2-5 are `kernels.epoch`, by way of `marshalling.visited`, with
-intercept and offset as parts of a_k'x~; or, ``batch`` > 1 rows at a time, `kernels.minibatch`.
+intercept and offset as parts of a_k'x~; or, ``batch`` > 1 rows at a time, `kernels.blocks`.
 
 Steps: those of Zhang & Xiao (2015) for `spdc`, 1/(2R); Theorem 2's 1/(4R) with
 ``schedule="theorem"``; `opt-spdc` takes 1/R, which converges faster than any theorem covers,
@@ -27,7 +27,6 @@ from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
 from dualgap.algorithms.primal_dual.bpd import data_strong_convexity
 from dualgap.algorithms.primal_dual.marshalling import visited
-from dualgap.algorithms.primal_dual.minibatch import visit_blocks
 from dualgap.algorithms.primal_dual.randomised import (
     Randomised,
     passes_and_check,
@@ -57,16 +56,6 @@ PROVED = 0.25
 def bold_factor(schedule: str | None, boldness: float) -> float:
     """The k of `SPDC.theorem_steps` under a monitor, which lowers ``boldness`` by and by."""
     return PROVED if schedule == "theorem" else max(BOLD * boldness, PROVED)
-
-
-def visit_rows(algorithm: SPDC, problem: Problem, s: State, stream: Stream) -> State:
-    """Lines 2-5 of Algorithm 5 (or 7) for each row of the stream."""
-    from dualgap.kernels.values import FREE, PROX
-
-    rule = FREE if algorithm.dual_free else PROX
-    new = visited(problem, s, algorithm.sampler(problem, s.own.advice), stream, rule)
-    v = new.v if algorithm.dual_free else None
-    return update(s, x=new.x, xt=new.old, y=new.y, u=new.u, v=v)
 
 
 @dataclass(frozen=True)
@@ -129,9 +118,18 @@ class SPDC(Randomised):
         return min(least, 1.0), problem.n / self.batch
 
     def visit(self, problem: Problem, s: State, stream: Stream) -> State:
-        """The state after the rows of the stream, by the kernel for this loss and these blocks."""
-        visit = visit_rows if self.batch == 1 else visit_blocks
-        return visit(self, problem, s, stream)
+        """Lines 2-5 of Algorithm 5 (or 7) for each row of the stream, or each block of rows.
+
+        In blocks of m rows the steps are those of the theorems with n/m for n and m p for p: a pass
+        has n/m iterations, and a row is in a block with probability about m p (Zhang & Xiao, 2015).
+        """
+        from dualgap.kernels.values import FREE, PROX
+
+        rule = FREE if self.dual_free else PROX
+        sampler = self.sampler(problem, s.own.advice)
+        new = visited(problem, s, sampler, stream, rule, self.batch)
+        v = new.v if self.dual_free else None
+        return update(s, x=new.x, xt=new.old, y=new.y, u=new.u, v=v)
 
     def Delta(self, problem: Problem) -> tuple[float, list[str]]:
         """Strong convexity from the data that the steps count on, and what to say about it."""

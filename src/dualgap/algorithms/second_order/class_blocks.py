@@ -89,9 +89,7 @@ def descent(G: Array, share: float, u: Array, x: Array, l1: Array, l2: Array) ->
     for block, slope, start, limits, ridge, into in parts:
         penalty = Penalty(np.ascontiguousarray(limits), np.ascontiguousarray(ridge))
         H = block if share == 1.0 else share * block
-        model = GramModel(H, slope, start, penalty)
-        goal = tuning.CLASSES.exact * penalty.largest_gain(model.diagonal(), slope, start)
-        into[:] = model.minimise(goal)[0]
+        into[:] = GramModel(H, slope, start, penalty).minimiser(tuning.CLASSES.exact)
     return out
 
 

@@ -19,6 +19,8 @@ from dualgap.state import State
 
 def curvature(problem: Problem, z: Array, slope: Array) -> Array:
     """phi''(z), from z and phi'(z); with several predictions what it is made of, softmax(z)."""
+    if problem.loss.is_quadratic:
+        return np.broadcast_to(1.0, z.shape)
     if not problem.loss.is_vector:
         return problem.loss.hess_beside(z, problem.b, slope)
     p = slope.copy()  # the gradient of the multinomial loss is softmax(z) less e_b
@@ -73,25 +75,29 @@ def next_damping(
 class DataModel(LocalModel):
     """H = A' diag(q (phi'' + least)) A at the point of a state, of which nothing is formed.
 
-    The state's own part has ``hess``, ``mean_hess`` and ``damping``; ``slope`` is phi'(z).
+    There y = phi'(z), and the state's own part has ``hess``, ``mean_hess`` and ``damping``.
     """
 
     sweep = 1.0
 
-    def __init__(self, problem: Problem, s: State, slope: Array) -> None:
-        self.problem, self.s, self.slope = problem, s, slope
+    def __init__(self, problem: Problem, s: State) -> None:
+        self.problem, self.s = problem, s
         self.own: Any = s.own
         self.l2 = problem.elastic_net.l2
 
     @cached_property
     def least(self) -> float | Array:
         """What phi'' is raised by."""
-        return least_curvature(self.problem, self.own.damping, self.s.z, self.slope)
+        return least_curvature(self.problem, self.own.damping, self.s.z, self.s.y)
 
     @cached_property
     def weights(self) -> Array:
         """The diagonal of W, where there is one prediction a row."""
         return np.asarray(self.problem.q * (self.own.hess + self.least))
+
+    def forget_weights(self) -> None:
+        """As long as the data have rows, and found again if they are asked for."""
+        self.__dict__.pop("weights", None)
 
     def image_and_product(self, p: Array) -> tuple[Array, Array]:
         """A p and H p, for one reading of the data."""

@@ -4,19 +4,18 @@
     2.  d ~ -H^(-1) g  by conjugate gradients, preconditioned
     3.  x+ = x + t d,  t from a line search on P (z + t A d costs nothing new)
 
-What it shares with the primal-dual methods: the same products, the same dual point, the same
-certificate. With r = -g - H d left by line 2 the point y+ = phi'(z) + phi''(z) (A d), which is
-the dual step of a primal-dual method linearised at z, has A'Qy+ = -l2 (x + d) - r: its gap is what
-the curvature changes along d, and |r|^2/(2 l2). So the last system is solved until that is within
-tol, and no separate effort is made for the dual.
+The dual point is y = phi'(z+), for which no product is made that line 1 would not make: A'Qy is
+in the next g, and the gap is |g|^2/(2 l2) at most.
 
-Squared loss: one system is all there is, and x moves with the conjugate gradients.
+Squared loss: one system is all there is, and x moves with the conjugate gradients. With
+r = -g - H d left by line 2 the gap at x + d is |r|^2/(2 l2): the system is solved until that is
+within tol.
 
 Where phi'' is no guide (far from the solution, at a kink, on rows that are classified with
 confidence while l2 is small), a full step overshoots. Then phi'' is raised by a share m of its
-bound 1/gamma, in line 1 and in y+: the step is held back in the predictions, whatever the units of
-the columns, and with m = 1 no line search is needed (the model majorises P). m grows while the
-line search has to shorten steps and falls while the model predicts P well.
+bound 1/gamma in line 1: the step is held back in the predictions, whatever the units of the
+columns, and with m = 1 no line search is needed (the model majorises P). m grows while the line
+search has to shorten steps and falls while the model predicts P well.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.contract import NO_ADVICE, Advice, Start
 from dualgap.algorithms.needs import Needs
-from dualgap.algorithms.points import bound_on_gram, conjugate_at, with_dual
+from dualgap.algorithms.points import conjugate_at, with_dual
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import SecondOrder, first_state
 from dualgap.algorithms.second_order.curvature import (
@@ -42,7 +41,6 @@ from dualgap.algorithms.second_order.curvature import (
     next_damping,
 )
 from dualgap.algorithms.second_order.newton_system import System, SystemState
-from dualgap.algorithms.tasks import bend
 from dualgap.linalg.hessian_factor import HessianFactor
 from dualgap.linalg.line_search import ROUNDING, Trial, near_lowest
 from dualgap.problem import Problem
@@ -59,8 +57,6 @@ class NewtonState:
 
     gradient: Array
     """The gradient g of P at the point where the system was set up."""
-    slope: Array
-    """The derivative phi'(z_i) of the loss of each row at that point."""
     hess: Array
     """The second derivative phi''(z_i) of the loss of each row at that point.
 
@@ -107,7 +103,7 @@ class Newton(SecondOrder):
     Parameters
     ----------
     tol : float
-        The relative gap that the last system is solved for; `solve` fills in its own.
+        The relative gap that the system of squared loss is solved for; `solve` fills in its own.
     """
 
     tol: float = 1e-6
@@ -116,7 +112,7 @@ class Newton(SecondOrder):
     requires: ClassVar[Needs] = Needs(no_l1=True, held_rows=False)
 
     def aiming_at(self, tol: float) -> Newton:
-        """The last system is solved for this gap."""
+        """The system of squared loss is solved for this gap."""
         return replace(self, tol=tol)
 
     def start(
@@ -127,7 +123,6 @@ class Newton(SecondOrder):
         hess, gamma = curvature(problem, s.z, s.y), problem.loss.gamma
         own = NewtonState(
             gradient=_gradient(problem, s.x, s.u),
-            slope=s.y,
             hess=hess,
             mean_hess=problem.mean(hess) if gamma is None else 1.0 / gamma,
             damping=first_share(problem, tuning.DAMPING.first, x0),
@@ -157,17 +152,20 @@ class Newton(SecondOrder):
             system=system.unfinished(),
         )  # fmt: skip
         s = replace(s, passes=s.passes + system.passes, own=own)
+        system.forget_weights()
         if problem.loss.is_quadratic:
             return _move_exactly(problem, s, system)
         return _move(problem, s, system) if system.solved else replace(s, t=s.t + 1)  # line 3
 
 
 def _move(problem: Problem, s: State, system: System) -> State:
-    """Line 3, and the better of two dual points."""
+    """Line 3, and the dual point phi'(z)."""
     own: NewtonState = s.own
     d, Ad = system.run.d, system.now.Ad
     t, primal, slope = _line_search(problem, s, d, Ad)
-    x, z = (s.x + t * d, s.z + t * Ad) if t > 0.0 else (s.x, s.z)
+    x, z = s.x, s.z
+    if t > 0.0:
+        x, z = (s.x + d, s.z + Ad) if t == 1.0 else (s.x + t * d, s.z + t * Ad)
     hess = curvature(problem, z, slope)
     level = mean_curvature(problem, hess)
     damping = next_damping(problem, own.damping, system.run.gain, t, s.primal - primal, level)
@@ -178,20 +176,12 @@ def _move(problem: Problem, s: State, system: System) -> State:
     new = replace(
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, y=slope, u=u, primal=primal,
         own=replace(
-            own, gradient=_gradient(problem, x, u), slope=slope, hess=hess, mean_hess=level,
+            own, gradient=_gradient(problem, x, u), hess=hess, mean_hess=level,
             damping=damping, last_gain=system.run.gain,
         ),
     )  # fmt: skip
-    smooth, Lam = primal - problem.regularizer.value(x), bound_on_gram(problem)
-    new = with_dual(problem, new, Lam, conjugate_at(problem, z, slope, smooth))
-    if t == 1.0 and system.left is not None:
-        y: Array = own.slope + bend(own.hess, system.least, Ad)
-        if (problem.loss.into_domain(y, problem.b) == y).all():
-            # A'Qy = -l2 (x + d) - r
-            other = replace(new, y=y, u=-system.l2 * x - system.left)
-            other = with_dual(problem, other, Lam)
-            new = other if other.merit < new.merit else new
-    return new
+    conj = conjugate_at(problem, z, slope, primal - problem.regularizer.value(x))
+    return with_dual(problem, new, conj=conj)
 
 
 def _move_exactly(problem: Problem, s: State, system: System) -> State:
@@ -210,7 +200,7 @@ def _move_exactly(problem: Problem, s: State, system: System) -> State:
 def _recomputed(problem: Problem, s: State) -> State:
     """What the recurrences carry drifts: go on from what the data say."""
     z, y, u = problem.slope_at(s.x)
-    own = replace(s.own, gradient=_gradient(problem, s.x, u), slope=y, drifted=False)
+    own = replace(s.own, gradient=_gradient(problem, s.x, u), drifted=False)
     return replace(s, z=z, y=y, u=u, primal=problem.primal(s.x, z), passes=s.passes + 1.0, own=own)
 
 
@@ -228,7 +218,7 @@ def _line_search(problem: Problem, s: State, d: Array, Ad: Array) -> tuple[float
     may_lengthen = problem.elastic_net.has_l2 and is_smooth(problem)  # or t may have no bound
     t, end = near_lowest(look, s.primal, slope, may_lengthen=may_lengthen)
     if not end.value <= s.primal + ROUNDING * abs(s.primal):
-        return 0.0, s.primal, s.own.slope
+        return 0.0, s.primal, s.y
     return t, end.value, end.point
 
 

@@ -86,7 +86,7 @@ class System(Preconditioned):
     problem : Problem
     s : State
     tol : float
-        The relative gap that the last system is solved for.
+        The relative gap that the system of squared loss is solved for.
     """
 
     def __init__(self, problem: Problem, s: State, tol: float) -> None:
@@ -96,11 +96,9 @@ class System(Preconditioned):
         self.is_rough = False
         """Whether r comes from products with the float32 copy of the data."""
         self.left: Array | None = None
-        """What is left of the system, -g - H d; None if nobody has looked."""
+        """What is left of the system, -g - H d, which the dual point of squared loss rests on."""
         self.known_adjoint: list[Array] = []
         """The phi' at the end of the step and A'Q times it, where they came with A d."""
-        # Of tol, for |r|^2/(2 l2): all that the gap has, where phi'' does not change.
-        self.slack = 0.9 if problem.loss.is_quadratic else 0.2
 
     def minimise(self, goal: float) -> tuple[Array, float]:
         """Conjugate gradients until the system is solved, or for so many products as a step makes.
@@ -111,11 +109,12 @@ class System(Preconditioned):
         self.consider_factor()
         image = self._first_direction() if self.run.p is None else None
         now, first = self.now, self.run.count
+        is_exact = now.factorised_at == first == 0 and self.factor.is_exact
         now.rho0 = now.rho0 or self.run.rho
         if not self.run.rho > (0.0 if self.problem.elastic_net.has_l2 else goal):
             self.solved = True
-        elif self._is_newton_step():
-            self._accept_first_direction(image)
+        elif is_exact and not self.problem.loss.is_quadratic:
+            self._accept_first_direction(image)  # which is -H^(-1) g
             return now.base.x + self.run.d, 0.0
         chunk = tuning.SYSTEMS.chunk
         most = min(chunk - first % chunk, max(1.0, self.s.budget - self.s.passes - 1.0))
@@ -156,7 +155,7 @@ class System(Preconditioned):
         if not self.is_rough:
             self._smooth()
         run.turn(search)
-        self.solved = self._enough(gained, 0.5 * self.slack if self.is_rough else self.slack)
+        self.solved = self._enough(gained)
         return True
 
     def unfinished(self) -> SystemState | None:
@@ -168,7 +167,7 @@ class System(Preconditioned):
         problem, s, run, step = self.problem, self.s, self.run, None
         if self.now.factorised_at == run.count == 0:
             z = s.z if problem.offset is None else s.z - problem.offset
-            step = self.factor.newton_step(run.r, problem.q * self.slope, s.x, z)
+            step = self.factor.newton_step(run.r, problem.q * s.y, s.x, z)
         if step is None:
             run.restart(self.precondition(run.r))
             return None
@@ -191,11 +190,10 @@ class System(Preconditioned):
 
     def _residual_from_data(self) -> None:
         """A d and what is left, from the data themselves, if d is to be used now."""
-        run, now, is_quadratic = self.run, self.now, self.problem.loss.is_quadratic
-        if not is_quadratic and not self.solved:
-            return
-        if not self._is_last():
-            self._product_with_data()
+        run, now = self.run, self.now
+        if not self.problem.loss.is_quadratic:
+            if self.solved:
+                self._product_with_data()
             return
         now.Ad, Hd = self.image_and_product(run.d)
         self.passes += 1.0
@@ -205,7 +203,7 @@ class System(Preconditioned):
         self.paid += 1.0
         run.r = self.left
         run.restart(self.precondition(run.r))
-        self.solved = self._gives_dual(self.slack) or self._has_taken_long()
+        self.solved = self._gives_dual(tuning.SYSTEMS.gap_share) or self._has_taken_long()
         if not self.solved and run.rho > 0.1 * now.rho_from_data:
             self.may_narrow = False
         now.rho_from_data = run.rho
@@ -227,19 +225,8 @@ class System(Preconditioned):
 
     # ---- when to end ----
 
-    def _is_newton_step(self) -> bool:
-        """Whether the first direction is H^(-1) r already, and what is left of r does not matter.
-
-        Near the end it does: the dual point is made of it.
-        """
-        if self.run.count or self.now.factorised_at is None or self.problem.loss.is_quadratic:
-            return False
-        target = min(self.tol, tuning.SYSTEMS.coarsest_goal)
-        target *= self.problem.scale(self.now.base.primal)
-        return bool(self.factor.is_exact and self.run.rho > tuning.SYSTEMS.without_dual * target)
-
     def _accept_first_direction(self, image: Array | None) -> None:
-        """The first direction as the answer."""
+        """The first direction as the answer, by a factor of this very H."""
         assert self.run.p is not None
         self.run.d, self.run.gain, self.solved = self.run.p, 0.5 * self.run.rho, True
         if image is None:
@@ -247,56 +234,55 @@ class System(Preconditioned):
         else:
             self.now.Ad = image
 
-    def _is_last(self) -> bool:
-        """Whether d is wanted for the dual point that comes with it, too."""
-        return self.problem.loss.is_quadratic or self.run.gain <= self._target()
-
     def _target(self) -> float:
+        """The gap that is wanted, in units of P."""
         return self.tol * self.problem.scale(self.now.base.primal - self.run.gain)
 
     def _has_taken_long(self) -> bool:
         """Whether exact arithmetic would have found the answer by now."""
         return self.run.count >= self.run.r.size + tuning.SYSTEMS.chunk
 
-    def _enough(self, gained: float, slack: float) -> bool:
-        """Whether d is good enough: as a step, or, where it is the last step, as a dual point."""
+    def _enough(self, gained: float) -> bool:
+        """Whether d is good enough: as a step or, for squared loss, as a dual point."""
         run, rules = self.run, tuning.SYSTEMS
         if not run.rho > 1e-26 * self.now.rho0 or self._has_taken_long():
             return True
-        if self._is_last():
-            return self._gives_dual(slack)
-        share = rules.forcing if gained * run.count <= rules.stalled * run.gain else rules.solved
+        if self.problem.loss.is_quadratic:
+            return self._gives_dual(rules.gap_share * (0.5 if self.is_rough else 1.0))
+        stalled = gained * run.count <= rules.stalled * run.gain
+        counts = run.gain > rules.tiny * self._target()
+        share = rules.forcing if stalled and counts else rules.solved
         return run.rho <= share * self.now.rho0
 
-    def _gives_dual(self, slack: float) -> bool:
-        """Whether the gap at the dual point, which has |r|^2/(2 l2) in it, is within tol."""
-        mix, rho = self.now.smoothed, self.run.rho
-        r = self.run.r if mix is None else mix.left
+    # ---- the dual point of the squared loss ----
+
+    def _gives_dual(self, share: float) -> bool:
+        """Whether |r|^2/(2 l2), the gap at the dual point, is within this share of tol."""
+        run, mix = self.run, self.now.smoothed
+        r = run.r if mix is None else mix.left
         left = 0.5 * dot(self.inverse * r, r)
         if self.problem.free_intercept_only:  # y is shifted until r is 0 there
             left += float(np.sum(r[-1] ** 2 / self.units[-1]))
         elif self.problem.regularizer.strong_convexity == 0.0:
-            left = max(left, rho)
+            left = max(left, run.rho)
         # At the end of float64's range P says little of x any more, but r does.
         least = min(1e-2, 1e10 * self.tol)
-        return bool(left <= slack * self._target() and rho <= least * self.now.rho0)
-
-    # ---- the dual point of the squared loss ----
+        return bool(left <= share * self._target() and run.rho <= least * self.now.rho0)
 
     @property
     def dual_end(self) -> Smoothed:
-        """The d that the dual point is made of, for squared loss."""
+        """The d that the dual point is made of."""
         assert self.left is not None  # it is carried along
         return self.now.smoothed or Smoothed(self.run.d, self.now.Ad, self.left)
 
     def _smooth(self) -> None:
-        """Squared loss: mix d with those before it so that |r|^2/(2 l2), the gap, is least."""
+        """Mix d with those before it so that |r|^2/(2 l2), the gap, is least."""
         now = self.now
         if self.factor is not None or not self.problem.loss.is_quadratic:
             return
         if now.smoothed is not None:
             now.smoothed.take(self.run, now.Ad, self.inverse)
-        elif self._gives_dual(tuning.SYSTEMS.smooth_from * self.slack):
+        elif self._gives_dual(tuning.SYSTEMS.smooth_from):
             now.smoothed = Smoothed(self.run.d.copy(), now.Ad.copy(), self.run.r.copy())
 
     @cached_property

@@ -33,7 +33,7 @@ class OrthantStep(DataModel):
     """P on the orthant of line 2, where it is smooth."""
 
     def __init__(self, problem: Problem, s: State) -> None:
-        super().__init__(problem, s, s.y)
+        super().__init__(problem, s)
         self.l1 = np.broadcast_to(problem.elastic_net.l1, s.x.shape)
         self.grad = s.u + self.l2 * s.x
         # What each coordinate would gain by moving alone, as a square root.

@@ -42,7 +42,7 @@ class Preconditioned(DataModel):
     own: NewtonState
 
     def __init__(self, problem: Problem, s: State, now: SystemState) -> None:
-        super().__init__(problem, s, s.own.slope)
+        super().__init__(problem, s)
         self.now, self.run = now, now.run
         self.factor, self.paid, self.products = s.own.factor, s.own.paid, s.own.products
         self.may_narrow = s.own.may_narrow

@@ -84,12 +84,10 @@ class ProxNewtonState:
     The next one tries half of it first.
     """
     passes_held_up: float = 0.0
-    """The passes that went into steps which line 4 had to shorten.
+    """The passes that went into steps which line 4 had to shorten; 0 again where line 6 fails.
 
-    They are counted from the start, or from the last step of line 6 that failed.
+    Line 6 takes the place of the others once this is more than `class_blocks.whole_price`.
     """
-    uses_whole_hessian: bool = False
-    """Whether line 6 takes the place of the others, because they were held up for too long."""
 
 
 @dataclass(frozen=True)
@@ -104,38 +102,31 @@ class ProxNewton(SecondOrder):
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
         s = first_state(self.name, problem, x0)
         hess = curvature(problem, s.z, s.y)
-        own = ProxNewtonState(
-            hess, mean_curvature(problem, hess), damping=first_share(problem, 0.0, x0)
-        )
-        return Start(replace(s, own=own))
+        mean, damping = mean_curvature(problem, hess), first_share(problem, 0.0, x0)
+        return Start(replace(s, own=ProxNewtonState(hess, mean, damping)))
 
     def step(self, problem: Problem, s: State) -> State:
         """Lines 1 to 5, or 6."""
-        own: ProxNewtonState = s.own
-        if own.uses_whole_hessian:
+        if s.own.passes_held_up > blocks.whole_price(problem):
             return _whole_step(problem, s)
-        s = before = _with_blocks(problem, s)
+        began, s = s.passes, _with_blocks(problem, s)
         if s.own.blocks is not None:
             s = _class_by_class(problem, s)  # line 1
+        own: ProxNewtonState = s.own
         orthant = OrthantStep(problem, s)  # line 2
         _, products = orthant.minimise(tuning.SYSTEMS.solved)  # line 3
         t, end, tried = orthant.search()  # line 4
-        own, majoriser = s.own, s.own.majoriser
+        majoriser = own.majoriser
         if t == 0.0:
             end, majoriser, more = orthant.gradient_step(majoriser)
             tried += more
-        passes = products * orthant.sweep + 0.5 * tried + 0.5
-        held_up, whole = own.passes_held_up, False
-        if t < 1.0:
-            held_up += s.passes - before.passes + passes
-            whole = held_up > blocks.whole_price(problem)
+        passes = s.passes + products * orthant.sweep + 0.5 * tried + 0.5
         own = replace(
-            own, products=own.products + products, majoriser=majoriser, passes_held_up=held_up,
-            uses_whole_hessian=whole,
+            own, products=own.products + products, majoriser=majoriser,
+            passes_held_up=own.passes_held_up + (passes - began if t < 1.0 else 0.0),
         )  # fmt: skip
         t = 1.0 if t >= orthant.first_zero else t  # a step that ends at a zero is not too long
-        s = replace(s, own=own, passes=s.passes + passes)
-        return _state_at(problem, s, end, orthant.gain, t)
+        return _state_at(problem, replace(s, own=own, passes=passes), end, orthant.gain, t)
 
 
 def _with_blocks(problem: Problem, s: State) -> State:
@@ -156,8 +147,7 @@ def _whole_step(problem: Problem, s: State) -> State:
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
     model = GramModel(H, u, start, Penalty(l1, l2))
-    goal = tuning.CLASSES.exact * model.penalty.largest_gain(model.diagonal(), u, start)
-    step = model.minimise(goal)[0] - start
+    step = model.minimiser(tuning.CLASSES.exact) - start
     d = step.reshape(s.x.T.shape).T
     slope, before = dot(s.u, d), g.value(s.x)
     gain = before - g.value(s.x + d) - slope - 0.5 * dot(step, model.product(step))
@@ -172,7 +162,7 @@ def _whole_step(problem: Problem, s: State) -> State:
     found = first_that_falls(look, HALVINGS, s.primal)
     if found is not None:
         return _state_at(problem, s, found[1].point, gain, found[0])
-    s = replace(s, own=replace(own, uses_whole_hessian=False, passes_held_up=0.0))
+    s = replace(s, own=replace(own, passes_held_up=0.0))
     return _state_at(problem, s, End(s.x, s.z, s.primal), gain, 0.0)
 
 

@@ -64,15 +64,9 @@ def working_set(problem: Problem, x: Array, gain: Array, before: Places, first: 
 
 
 class Restricted:
-    """P over the coordinates of a working set.
+    """P over the coordinates of a working set, from the state where a step begins.
 
-    Parameters
-    ----------
-    problem : Problem
-    s : State
-        Where the step begins.
-    tol : float
-        The relative gap beyond which sweeps over columns do not go.
+    Sweeps over columns do not go beyond the relative gap ``tol``.
     """
 
     def __init__(self, problem: Problem, s: State, tol: float) -> None:

@@ -17,10 +17,12 @@ from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import LocalModel
 from dualgap.designs import Columns
 from dualgap.limits import current
+from dualgap.linalg.hessian_factor import MATRICES
 from dualgap.linalg.known_gram import KnownGram
 from dualgap.linalg.line_search import Trial, first_that_falls
 from dualgap.linalg.orthant import Inverse, Ray, solve_on_orthant
 from dualgap.linalg.penalised import Penalty, descend
+from dualgap.memory import spares
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
 
@@ -39,7 +41,8 @@ def may_form(problem: Problem, columns: Columns) -> bool:
     rules, side = tuning.GRAMS, columns.at.size
     support = min(side, problem.n)  # about, at most: that of l1 is no larger than the rows are many
     cheap = support <= rules.small_side or support**3 <= rules.factor_price * columns.nonzeros
-    return cheap and side <= rules.largest_side
+    fits = spares(8.0 * MATRICES * side * side)
+    return cheap and fits and side <= rules.largest_side
 
 
 class GramModel(LocalModel):
@@ -58,7 +61,7 @@ class GramModel(LocalModel):
 
     def restrict(self, some: Places) -> GramModel:
         """The rows and columns of these coordinates; the lower triangle of H is enough."""
-        from dualgap.kernels.gram import symmetric_part
+        from dualgap.linalg.compiled_gram import symmetric_part
 
         H = np.empty((some.size, some.size))
         symmetric_part(self.H, some, H)
@@ -67,6 +70,12 @@ class GramModel(LocalModel):
     def minimise(self, goal: float) -> tuple[Array, float]:
         """By descent and factorisations."""
         return descend(self.H, self.u, self.x, self.penalty, goal)
+
+    def minimiser(self, share: float) -> Array:
+        """The t where at most this share is left of what a coordinate alone gains at x."""
+        return self.minimise(share * self.penalty.largest_gain(self.H.diagonal(), self.u, self.x))[
+            0
+        ]
 
 
 class GramOfSet(GramModel):
@@ -103,34 +112,16 @@ class GramOfSet(GramModel):
 
 
 class ColumnModel(LocalModel):
-    """H = B' diag(w) B by products with the columns B.
+    """H = B' diag(w) B by products with the columns B, at a point x that moves on.
 
-    Parameters
-    ----------
-    columns : Columns
-        B.
-    w, v : array of shape (n,)
-        The weights, and the slopes of the model: B'v is its gradient at x. v is carried along, in
-        place.
-    x : array
-        The point, which moves on.
-    penalty : Penalty
-    h : array, optional
-        The diagonal of H, if it is known.
-    sweep : float
-        The passes over the data that a sweep over the columns amounts to.
+    B'v is the gradient of the model there: v is carried along, in place. h is the diagonal of H,
+    if it is known, and a sweep over the columns amounts to ``sweep`` passes over the data.
     """
 
     def __init__(
-        self,
-        columns: Columns,
-        w: Array,
-        v: Array,
-        x: Array,
-        penalty: Penalty,
-        h: Array | None = None,
-        sweep: float = 1.0,
-    ) -> None:
+        self, columns: Columns, w: Array, v: Array, x: Array, penalty: Penalty,
+        h: Array | None = None, sweep: float = 1.0,
+    ) -> None:  # fmt: skip
         self.columns, self.w, self.v, self.x, self.penalty = columns, w, v, x, penalty
         self.h, self.sweep = h, sweep
         few = tuning.GRAMS.columns_sweeps

@@ -54,6 +54,11 @@ class Systems:
     """
     stalled: float = 0.5
     """That test holds when a step gains less than this share of the mean gain so far."""
+    tiny: float = 1e-3
+    """It does not hold where d gains less than this share of the gap that is wanted.
+
+    P tells nothing of such a d any more, but D does, and most in columns of large entries.
+    """
     most_products: int = 100
     """The most products with H for one system where working sets or prox-newton solve it.
 
@@ -61,14 +66,10 @@ class Systems:
     """
     nothing: float = 1e-19
     """A predicted gain below this share of P counts as none: P cannot show it."""
-    without_dual: float = 1e3
-    """The exact Newton step is taken as it is while its gain is this many times the gap wanted.
-
-    Only the last steps are worth the products that make a dual point of them.
+    gap_share: float = 0.9
+    """With squared loss |r|^2/(2 l2) may be this share of the gap that is wanted: it is all of it.
     """
-    coarsest_goal: float = 1e-4
-    """In that comparison a ``tol`` above this counts as this, so that early steps are cheap."""
-    smooth_from: float = 30.0
+    smooth_from: float = 27.0
     """Residuals are mixed for the dual point once |r|^2/(2 l2) is within this factor of the goal.
 
     Earlier a mix costs three vector operations a product and serves nobody.

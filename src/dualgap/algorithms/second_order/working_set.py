@@ -149,7 +149,7 @@ def _by_known_gram(problem: Problem, s: State, H: Array) -> State:
 
     The product z = A x comes last, and H is another when it is new.
     """
-    from dualgap.kernels.gram import add_symmetric_product
+    from dualgap.linalg.compiled_gram import add_symmetric_product
 
     own: WorkingSetState = s.own
     at, x, u, first = own.coordinates, s.x.copy(), own.gradient.copy(), 0.0

@@ -25,6 +25,7 @@ from dualgap.algorithms.second_order.curvature import first_share, next_damping
 from dualgap.algorithms.second_order.newton import Newton
 from dualgap.algorithms.streamed import inexact, points
 from dualgap.linalg.cholesky import cholesky
+from dualgap.memory import SHARE
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.reading import Look, read
@@ -62,7 +63,7 @@ class StreamedNewton(Newton):
         """x0 or 0, and the sums there, which is one reading."""
         blank = points.first_state(self.name, problem, x0)
         share = first_share(problem, tuning.DAMPING.first, x0)
-        if math.prod(problem.shape) > LARGEST_SIDE:
+        if math.prod(problem.shape) > points.largest_matrix(LARGEST_SIDE, SHARE):
             return Start(inexact.start(problem, blank, share))
         return Start(self._read(problem, blank, blank.x, share))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array, Places
 from dualgap.algorithms.points import first_x
+from dualgap.memory import current
 from dualgap.problem import Problem
 from dualgap.state import State, replace
 from dualgap.streamed.gap import Dual, dual_at, gap_is_known
@@ -23,6 +25,10 @@ DECREASE = 1e-4
 ROUNDING = 1e-14
 """A P that rises by no more than this share of itself counts as one that has not risen."""
 
+MATRICES = 8
+"""So many matrices of the side of H are alive at once while partitions are summed."""
+ALWAYS_FORMED = 512
+"""A matrix of this side is formed however little memory there is: it takes 2 MB."""
 MARGIN = 1.1
 """Gaps that are not known but to leading order are taken for so many times as large."""
 
@@ -37,6 +43,19 @@ class Step(NamedTuple):
     x: Array
     found: Look
     readings: int
+
+
+def largest_matrix(side: int, share: int) -> int:
+    """The side of the largest matrix H that is formed: this, or what memory has room for.
+
+    Parameters
+    ----------
+    side : int
+    share : int
+        All matrices that are alive at once may take one part of so many of the memory.
+    """
+    room = current().limit / (8.0 * MATRICES * share)
+    return max(ALWAYS_FORMED, min(side, int(math.sqrt(min(room, float(side) ** 2)))))
 
 
 def needs_signs(problem: Problem) -> bool:

@@ -27,6 +27,7 @@ from dualgap.algorithms.second_order.curvature import first_share
 from dualgap.algorithms.second_order.working_set import WorkingSet
 from dualgap.algorithms.streamed import points
 from dualgap.linalg.penalised import Penalty, descend
+from dualgap.memory import VECTORS_SHARE
 from dualgap.problem import Problem
 from dualgap.regularizers import Box
 from dualgap.state import State, replace
@@ -195,7 +196,7 @@ def chosen(problem: Problem, s: State, d: Array | None = None) -> Places:
     likely = (np.abs(u) >= LIKELY * penalty.l1).reshape(-1, K).any(axis=1)
     gain = gain.reshape(-1, K).max(axis=1)
     order = np.argsort(np.where(kept, np.inf, np.where(likely, gain + 1e-300, -1.0)))[::-1]
-    support, largest = int(kept.sum()), max(1, LARGEST // K)
+    support, largest = int(kept.sum()), max(1, points.largest_matrix(LARGEST, VECTORS_SHARE) // K)
     most = min(max(FIRST // K, 2 * support), support + int((likely & ~kept).sum()), largest)
     return np.sort(order[: max(most, min(support, largest), 1)])
 

@@ -3,6 +3,7 @@
 from dualgap.datasets.folders.building import RowFiles, write_folder
 from dualgap.datasets.folders.manifest import NAME, Manifest, is_folder
 from dualgap.datasets.folders.opening import Folder, open_folder
+from dualgap.datasets.folders.predictions import write_predictions
 from dualgap.datasets.folders.writing import check_target, making
 
 __all__ = [
@@ -15,4 +16,5 @@ __all__ = [
     "making",
     "open_folder",
     "write_folder",
+    "write_predictions",
 ]

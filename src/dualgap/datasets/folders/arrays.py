@@ -10,7 +10,7 @@ import numpy as np
 
 from dualgap.datasets._errors import DataError
 from dualgap.datasets.folders.manifest import Entry
-from dualgap.designs.mapped import Mapped
+from dualgap.designs.files import FileArray
 
 HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -18,7 +18,7 @@ HEADERS = {
 }
 
 
-def mapped(folder: Path, entry: Entry) -> Mapped:
+def file_array(folder: Path, entry: Entry) -> FileArray:
     """An array whose file is as the manifest says."""
     path = folder / entry.file
     try:
@@ -29,7 +29,7 @@ def mapped(folder: Path, entry: Entry) -> Mapped:
         raise DataError(f"{path} is missing, and the manifest has it.") from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    array = Mapped(path, entry.dtype, entry.shape, begin)
+    array = FileArray(path, entry.dtype, entry.shape, begin)
     if length != begin + array.nbytes:
         raise DataError(
             f"{path} has {length} bytes; with shape {list(entry.shape)} and dtype "

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dualgap.datasets._errors import DataError
-from dualgap.datasets.folders.arrays import mapped
+from dualgap.datasets.folders.arrays import file_array
 from dualgap.datasets.folders.manifest import Manifest
-from dualgap.designs.mapped import Mapped
+from dualgap.designs.files import FileArray
 
 PIECE = 1 << 23
 """Bytes that are read at a time."""
@@ -19,7 +19,7 @@ PIECE = 1 << 23
 
 def check_folder(folder: Path, manifest: Manifest) -> None:
     """Raise for the first thing that is wrong, numbers first: they say where it is."""
-    arrays = {name: mapped(folder, entry) for name, entry in manifest.arrays.items()}
+    arrays = {name: file_array(folder, entry) for name, entry in manifest.arrays.items()}
     for name, array in arrays.items():
         digest = hashlib.sha256()
         step = max(1, PIECE // max(1, array.nbytes // max(1, len(array))))
@@ -32,20 +32,20 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
                 before = _check_pointers(array, start, piece, before, len(arrays["data"]))
             elif name == "indices":
                 _check_places(manifest, arrays, start, piece)
+            elif name == "weights" and piece.min() < 0.0:
+                raise DataError(f"{array.path}: weights must not be negative.")
         if digest.hexdigest() != manifest.arrays[name].sha256:
             raise DataError(
                 f"{array.path}: its sha256 is {digest.hexdigest()}, and the manifest says "
                 f"{manifest.arrays[name].sha256}. Its numbers are not those that were written."
             )
-    if "weights" in arrays and float(arrays["weights"].whole().min()) < 0.0:
-        raise DataError(f"{arrays['weights'].path}: weights must not be negative.")
 
 
-def _row_of(arrays: dict[str, Mapped], name: str, at: int) -> int:
+def _row_of(arrays: dict[str, FileArray], name: str, at: int) -> int:
     """The row that an entry of the first axis belongs to."""
     if name not in ("data", "indices"):
         return at
-    return int(np.searchsorted(arrays["indptr"].whole(), at, side="right")) - 1
+    return int(np.searchsorted(np.asarray(arrays["indptr"]), at, side="right")) - 1
 
 
 def _place(manifest: Manifest, row: int) -> str:
@@ -53,7 +53,7 @@ def _place(manifest: Manifest, row: int) -> str:
 
 
 def _check_finite(
-    manifest: Manifest, arrays: dict[str, Mapped], name: str, start: int, piece: Any
+    manifest: Manifest, arrays: dict[str, FileArray], name: str, start: int, piece: Any
 ) -> None:
     if piece.dtype.kind != "f":
         return
@@ -68,7 +68,7 @@ def _check_finite(
         )
 
 
-def _check_pointers(array: Mapped, start: int, piece: Any, before: int, entries: int) -> int:
+def _check_pointers(array: FileArray, start: int, piece: Any, before: int, entries: int) -> int:
     values = np.concatenate(([before], piece.astype(np.int64)))
     falls = np.flatnonzero(values[1:] < values[:-1])
     if falls.size:
@@ -81,7 +81,7 @@ def _check_pointers(array: Mapped, start: int, piece: Any, before: int, entries:
     return last
 
 
-def _check_places(manifest: Manifest, arrays: dict[str, Mapped], start: int, piece: Any) -> None:
+def _check_places(manifest: Manifest, arrays: dict[str, FileArray], start: int, piece: Any) -> None:
     bad = np.flatnonzero((piece < 0) | (piece >= manifest.columns))
     if bad.size:
         at = int(bad[0])

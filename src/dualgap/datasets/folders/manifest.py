@@ -37,6 +37,15 @@ class Entry:
     shape: tuple[int, ...]
     sha256: str
 
+    def to_json(self) -> dict[str, Any]:
+        """What a manifest says of it."""
+        return {
+            "file": self.file,
+            "dtype": self.dtype.str,
+            "shape": list(self.shape),
+            "sha256": self.sha256,
+        }
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -60,15 +69,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """The file's content."""
-        arrays = {
-            name: {
-                "file": entry.file,
-                "dtype": entry.dtype.str,
-                "shape": list(entry.shape),
-                "sha256": entry.sha256,
-            }
-            for name, entry in self.arrays.items()
-        }
+        arrays = {name: entry.to_json() for name, entry in self.arrays.items()}
         content = {
             "format": FORMAT,
             "format_version": VERSION,

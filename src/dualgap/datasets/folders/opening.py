@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from dualgap._types import Array
 from dualgap._validation import flag
-from dualgap.datasets.folders.arrays import mapped
+from dualgap.datasets.folders.arrays import file_array
 from dualgap.datasets.folders.checking import check_folder
 from dualgap.datasets.folders.manifest import Manifest, read_manifest
 from dualgap.designs.blocks import BlockDesign
 from dualgap.designs.dask import on_cluster, options
-from dualgap.designs.mapped import Mapped
 from dualgap.designs.observations import Observations
 from dualgap.designs.sources import DenseSource, SparseSource
 
@@ -25,7 +21,8 @@ from dualgap.designs.sources import DenseSource, SparseSource
 class Folder(Observations):
     """A folder of arrays, as `dualgap.open` gives it.
 
-    Its rows stay on disk: they are mapped, and read chunk by chunk.
+    Its rows stay on disk, and are read chunk by chunk; targets, weights and offsets are read when
+    they are asked for, a slice of them or ``np.asarray(folder.b)``.
 
     Attributes
     ----------
@@ -56,7 +53,7 @@ class Folder(Observations):
 def open_folder(
     path: str | os.PathLike[str],
     *,
-    holds_rows: bool = True,
+    holds_rows: bool | None = None,
     client: Any = None,
     round_timeout: float | None = None,
 ) -> Folder:
@@ -69,11 +66,13 @@ def open_folder(
     ----------
     path : str or Path
         The folder.
-    holds_rows : bool, default=True
+    holds_rows : bool, optional
         Whether a fit may hold arrays with an entry for each row in memory, such as predictions and
         dual points. With False it is made by readings of the data alone, by `newton` or
         `working-set`, and its memory does not grow with the number of rows; ``result.y`` reads the
-        data again when it is asked for.
+        data again when it is asked for. By default each problem, and each call of `solve`, decides:
+        rows are held where these arrays take no more than half of the memory there is
+        (``memory_limit``), or where the algorithm needs them; ``result.notes`` says so.
     client : distributed.Client, optional
         Whose workers read the folder, at the same path.
     round_timeout : float, optional
@@ -91,7 +90,7 @@ def open_folder(
     """
     folder = Path(path)
     manifest = read_manifest(folder)
-    arrays = {name: mapped(folder, entry) for name, entry in manifest.arrays.items()}
+    arrays = {name: file_array(folder, entry) for name, entry in manifest.arrays.items()}
     shape, source = (manifest.rows, manifest.columns), None
     if manifest.is_sparse:
         data, indices, indptr = (arrays[name] for name in ("data", "indices", "indptr"))
@@ -102,15 +101,14 @@ def open_folder(
         rows_per_chunk=manifest.rows_per_chunk,
         title=title,
     )
-    design.holds_rows = flag("holds_rows", holds_rows)
-    vectors = [arrays.get(name) for name in ("b", "weights", "offset")]
-    if client is None:
-        b, weights, offset = map(_vector, vectors)
-    else:
+    design.holds_rows = None if holds_rows is None else flag("holds_rows", holds_rows)
+    b, weights, offset = (arrays.get(name) for name in ("b", "weights", "offset"))
+    there = None
+    if client is not None:
         there = on_cluster(design, str(folder), options(client, False, round_timeout))
-        b, weights, offset = there.vectors(*vectors)
+        b, weights, offset = there.vectors(b, weights, offset)
     return Folder(
-        design=design if client is None else there,
+        design=design if there is None else there,
         b=b,
         weights=weights,
         offset=offset,
@@ -119,8 +117,3 @@ def open_folder(
         path=folder,
         manifest=manifest,
     )
-
-
-def _vector(array: Mapped | None) -> Array | None:
-    """As it lies in the file where that is float64; else converted."""
-    return None if array is None else np.asarray(array.whole(), dtype=np.float64)

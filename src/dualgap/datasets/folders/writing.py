@@ -167,7 +167,12 @@ def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 
 def write_manifest(part: Path, manifest: Manifest) -> None:
     """Last of all: what has no manifest is no folder."""
-    with (part / NAME).open("w", encoding="utf-8") as file:
-        file.write(manifest.to_json())
+    write_json(part / NAME, manifest.to_json())
+
+
+def write_json(path: Path, text: str) -> None:
+    """A text that is on the disk when this ends."""
+    with path.open("w", encoding="utf-8") as file:
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())

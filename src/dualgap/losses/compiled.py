@@ -1,15 +1,11 @@
-"""Losses as formulas of scalars, chosen by an integer code (`Loss.code`)."""
+"""Compiled: losses as formulas of scalars, chosen by `Loss.code`, for kernels that visit rows."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numpy as np
-
+from dualgap._types import Array
 from dualgap.compiled.jit import scalar
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 SQUARED, LOGISTIC, SMOOTHED_HINGE, SQUARED_HINGE, HUBER, STRONG_LOGISTIC = range(6)
 
@@ -79,3 +75,22 @@ def prox_conj(
         return min(max((v - s * b) / (1.0 + s), -parameter), parameter)
     z = -b * solve_margin(-b * v, s + parameter, -b * guess, enough)
     return -b * expit(-b * z) + parameter * z
+
+
+@scalar
+def softmax_grad(z: Array, label: int, out: Array) -> None:
+    """Out <- softmax(z) - e_label."""
+    K = z.size
+    top = z[0]
+    for i in range(1, K):
+        top = max(top, z[i])
+    total = 0.0
+    for i in range(K):
+        out[i] = math.exp(z[i] - top)
+        total += out[i]
+    others = 0.0
+    for i in range(K):
+        out[i] /= total
+        if i != label:
+            others += out[i]
+    out[label] = -others  # p - 1 without cancellation

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dualgap._types import Array
 from dualgap.compiled.jit import scalar
-from dualgap.kernels.scalar import Floats
 
 TOGETHER = 512
 """Factors in [1, 2] whose product float64 can hold: they share a logarithm."""
@@ -15,7 +15,7 @@ LARGEST = 709.78
 
 
 @scalar
-def total_and_slopes(z: Floats, b: Floats, slopes: Floats) -> float:
+def total_and_slopes(z: Array, b: Array, slopes: Array) -> float:
     """sum_i log(1 + exp(-m_i)) with m = b z, and slopes_i = -b_i expit(-m_i).
 
     log(1 + exp(-m)) = max(-m, 0) + log(1 + e), e = exp(-|m|).
@@ -49,7 +49,7 @@ def excess(r: float) -> float:
 
 
 @scalar
-def fenchel_gaps(z: Floats, y: Floats, b: Floats, out: Floats) -> None:
+def fenchel_gaps(z: Array, y: Array, b: Array, out: Array) -> None:
     """out_i = phi(z_i) + phi*(y_i) - y_i z_i, y_i in the domain.
 
     It is the relative entropy of p = -b y and s = expit(-m), m = b z: with d = p - s and

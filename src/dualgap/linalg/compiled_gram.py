@@ -1,4 +1,4 @@
-"""H = A' diag(w) A of sparse rows: as a matrix for few columns, and times a vector."""
+"""Compiled: H = A' diag(w) A of sparse rows, as a matrix for few columns and times a vector."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from dualgap._types import Array
 from dualgap.compiled.jit import kernel
-from dualgap.kernels.scalar import Floats
 
 
 @kernel
-def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Floats, H: Floats) -> None:
+def csr_gram(data: Any, indices: Any, indptr: Any, constant: float, w: Array, H: Array) -> None:
     """Add A' diag(w) A to the lower triangle of H, pair by pair; indices ascend in every row.
 
     A last row and column belong to a constant column, if that is not 0.
@@ -62,10 +62,10 @@ def csr_cross_gram(
     indices: Any,
     indptr: Any,
     constant: float,
-    w: Floats,
+    w: Array,
     row: Any,
     column: Any,
-    H: Floats,
+    H: Array,
 ) -> None:
     """Add (A' diag(w) A)[j, k] to H[row_j, column_k] where these are not negative.
 
@@ -104,7 +104,7 @@ def csr_cross_gram(
 
 
 @kernel
-def csr_squares(data: Any, indices: Any, indptr: Any, rows: Floats, columns: Floats) -> None:
+def csr_squares(data: Any, indices: Any, indptr: Any, rows: Array, columns: Array) -> None:
     """rows_i = sum_j a_ij^2, and add a_ij^2 to columns_j; of CSC data the other way round."""
     for i in range(rows.size):
         total = 0.0
@@ -117,7 +117,7 @@ def csr_squares(data: Any, indices: Any, indptr: Any, rows: Floats, columns: Flo
 
 @kernel
 def csr_sweep(
-    data: Any, indices: Any, indptr: Any, c: float, x: Floats, w: Floats, z: Floats, u: Floats
+    data: Any, indices: Any, indptr: Any, c: float, x: Array, w: Array, z: Array, u: Array
 ) -> None:
     """z = A x + c, and add A' diag(w) z to u, in one reading."""
     for i in range(w.size):
@@ -132,7 +132,7 @@ def csr_sweep(
 
 
 @kernel
-def symmetric_part(lower: Floats, at: Any, H: Floats) -> None:
+def symmetric_part(lower: Array, at: Any, H: Array) -> None:
     """H = G[at, at] for a symmetric G whose lower triangle is known; ``at`` ascends."""
     for i in range(at.size):
         row = lower[at[i]]
@@ -143,7 +143,7 @@ def symmetric_part(lower: Floats, at: Any, H: Floats) -> None:
 
 
 @kernel
-def add_symmetric_product(lower: Floats, at: Any, v: Floats, u: Floats) -> None:
+def add_symmetric_product(lower: Array, at: Any, v: Array, u: Array) -> None:
     """u += G[:, at] v for a symmetric G whose lower triangle is known; ``at`` ascends."""
     for i in range(at.size):  # left of the diagonal in row at[i], and the diagonal
         if v[i] != 0.0:
@@ -162,7 +162,7 @@ def add_symmetric_product(lower: Floats, at: Any, v: Floats, u: Floats) -> None:
 
 
 @kernel
-def mirror(H: Floats) -> None:
+def mirror(H: Array) -> None:
     """Copy the lower triangle of H to the upper one, tile by tile."""
     side, tile = H.shape[0], 32
     for top in range(0, side, tile):
