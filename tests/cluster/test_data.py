@@ -99,6 +99,17 @@ def test_data_frames_and_parquet_files(client, tmp_path):
         dualgap.open(tmp_path / "files")
 
 
+def test_a_column_of_many_files_is_cut_where_the_others_are(client, tmp_path):
+    """dask by itself reads several small files at once if few columns are asked for."""
+    for k, rows in enumerate(np.array_split(np.arange(N), 5)):
+        FRAME.iloc[rows].to_parquet(tmp_path / f"{k}.parquet", index=False)
+    data = dualgap.open(tmp_path, target="y", sample_weight="w", client=client, gather=False)
+    assert data.shape == (N, D)
+    ours = dualgap.solve(data, **PROBLEM)
+    kept = in_blocks(A, data.design)
+    assert_same_bits(ours, dualgap.solve(kept, SIGNS, sample_weight=FRAME["w"], **PROBLEM))
+
+
 def test_rows_are_counted_once_where_nobody_knows_them(client, caplog):
     frame = dd.from_pandas(FRAME, npartitions=4)
     with caplog.at_level(logging.INFO, logger="dualgap"):
