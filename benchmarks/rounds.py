@@ -192,9 +192,8 @@ def main() -> None:
         f"{len(rounds)} rounds of {len(rounds[0].seconds)} tasks; the scheduler takes "
         f"{1e3 * a_round:.0f} ms a round and {1e3 * a_task:.1f} ms a task\n"
     )
-    print(
-        "| workers | latency ms | GB/s | played s | measured s |\n| --- | --- | --- | --- | --- |"
-    )
+    print("| workers | latency ms | GB/s | played s | measured s |")
+    print("|" + " --- |" * 5)
     here = {options.workers: sum(r.measured for r in rounds)}
     for workers in options.check:
         here[workers] = sum(r.measured for r in fitted(options.rows, options.folder, workers)[0])
