@@ -224,7 +224,7 @@ def targets_there(loss: Loss, labels: list[float] | None, b: Any) -> Any:
     keys = tuple((name, k) for k in range(len(b.pieces)))
     act = partial(encoded_piece, loss, labels)
     graph = {**b.graph, **{key: (act, b.pieces[key[1]]) for key in keys}}
-    return Pieces(b.name, b.shape, np.dtype(float), graph, keys, 8 * len(b))
+    return Pieces(f"{b.name}, coded", b.shape, np.dtype(float), graph, keys, 8 * len(b))
 
 
 def encoded_piece(loss: Loss, labels: list[float], piece: Any) -> Array:
