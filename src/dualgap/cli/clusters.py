@@ -20,7 +20,7 @@ from dualgap.cli.targets import MOST_LABELS, encode, labels_of, takes_labels, ta
 from dualgap.datasets import Dataset, load
 from dualgap.datasets.clusters import is_spread, open_spread, require_dask
 from dualgap.datasets.folders import Folder, is_folder, open_folder
-from dualgap.datasets.loading import refuse_options
+from dualgap.datasets.loading import check_targets_alone, refuse_options
 from dualgap.designs.cluster import RoundFailed
 from dualgap.designs.pieces import Pieces
 from dualgap.designs.remote import OtherVersions
@@ -176,13 +176,7 @@ def load_there(file: str, target: str | None, client: Any) -> Dataset:
 def _folder(file: str, target: str | None, client: Any) -> Dataset:
     refuse_options(file, target=target)
     folder: Folder = open_folder(file, client=client)
-    for name, vector in (("weights", folder.weights), ("offset", folder.offset)):
-        if vector is not None:
-            raise ValueError(
-                f"{file} has {name}, which have no place beside A and b; use dualgap.open."
-            )
-    if folder.b is None:
-        raise ValueError(f"{file} has no targets b.")
+    check_targets_alone(file, folder)
     return Dataset(
         folder.design, _pieces(folder.b), folder.path.resolve().name, file,
         feature_names=folder.columns, target_name=folder.manifest.target_name,
