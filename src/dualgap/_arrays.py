@@ -25,6 +25,11 @@ def pieces(n: int) -> Iterator[slice]:
         yield slice(n * k // count, n * (k + 1) // count)
 
 
+def is_one_piece(n: int) -> bool:
+    """Whether `pieces` are one."""
+    return n <= ROWS_AT_ONCE
+
+
 def dot(a: Array, b: Array) -> float:
     """a'b; the sum over all entries if they are matrices."""
     return float(np.einsum("i,i->", a.ravel(), b.ravel()))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import per_row, pieces, row_sums, total, weighted_sum
+from dualgap._arrays import is_one_piece, per_row, pieces, row_sums, total, weighted_sum
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.files import read_whole
@@ -414,17 +414,21 @@ class Problem:
 
         So what is made on the way is never as long as the data.
         """
-        sums = [
-            total(values)
-            if self.uniform
-            else weighted_sum(
-                self.q[at], values if self.idle is None else np.where(self.idle[at], 0.0, values)
-            )
-            for at in pieces(self.n)
-            for values in (function(*(row[at] for row in rows)),)
-        ]
-        whole = sums[0] if len(sums) == 1 else total(np.array(sums))
+        if is_one_piece(self.n):
+            whole = self._sum_of(function(*rows), slice(0, self.n))
+        else:
+            cuts = pieces(self.n)
+            sums = [self._sum_of(function(*(row[at] for row in rows)), at) for at in cuts]
+            whole = total(np.array(sums))
         return whole / self.n if self.uniform else whole
+
+    def _sum_of(self, values: Array, at: slice) -> float:
+        """Of some rows: n sum q_i values_i where all weigh the same, else sum q_i values_i."""
+        if self.uniform:
+            return total(values)
+        if self.idle is not None:
+            values = np.where(self.idle[at], 0.0, values)
+        return weighted_sum(self.q[at], values)
 
     def mismatch(self, z: Array, y: Array) -> float:
         """sum_i q_i (phi_i(z_i) + phi_i*(y_i) - y_i z_i), the loss's part of the gap."""
@@ -442,11 +446,13 @@ class Problem:
         """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
         if not self.uniform:
             return self.mean_of(self.loss.value, z, self.b)
+        if is_one_piece(self.n):
+            return self.loss.total(z, self.b, grad) / self.n
         sums = [
             self.loss.total(z[at], self.b[at], None if grad is None else grad[at])
             for at in pieces(self.n)
         ]
-        return (sums[0] if len(sums) == 1 else total(np.array(sums))) / self.n
+        return total(np.array(sums)) / self.n
 
     def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
         """sum_i q_i phi_i(z_i), and phi'(z)."""
