@@ -104,19 +104,22 @@ def test_a_block_that_kills_its_workers_is_named(client, processes, monkeypatch)
             os.kill(os.getpid(), signal.SIGKILL)
         return block
 
-    with pytest.raises(RoundFailed, match=r"failed 2 times.*KilledWorker"):
+    with pytest.raises(
+        RoundFailed, match=r"failed twice. It was at block \d of .* on worker tcp.*KilledWorker"
+    ):
         fit(client, values=lazy(A).map_blocks(deadly, dtype=float, meta=np.empty((0, 0))))
     client.wait_for_workers(2, timeout=60)
 
 
 def test_an_error_while_blocks_are_made_is_told_as_it_is(client, processes):
-    def broken(block):
-        if len(block):
+    def broken(block, block_info=None):
+        if len(block) and block_info[0]["chunk-location"][0] == 3:
             raise FileNotFoundError("part-3 is not there")
         return block
 
-    with pytest.raises(FileNotFoundError, match="part-3"):
+    with pytest.raises(FileNotFoundError, match="part-3") as caught:
         fit(client, values=lazy(A).map_blocks(broken, dtype=float, meta=np.empty((0, 0))))
+    assert caught.value.__notes__ == ["It was in partition 3."]
     assert tasks(processes) == []
 
 

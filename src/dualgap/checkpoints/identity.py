@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from dualgap.checkpoints.files import checksum
-from dualgap.designs import Design
+from dualgap.designs import DaskDesign, Design
 from dualgap.designs.contract import block_rows
 from dualgap.designs.files import FileArray
+from dualgap.designs.pieces import Pieces
 from dualgap.problem import Problem
 
 Said = Any
@@ -44,11 +45,20 @@ def of_problem(problem: Problem) -> dict[str, Said]:
         "regularizer": described(problem.given),
         "fit_intercept": problem.fit_intercept,
         "penalty_weights": described(problem.penalty_weights),
-        "b": described(problem.b),
-        "sample_weight": described(problem.sample_weight),
-        "offset": described(problem.offset),
+        "b": _of_rows(problem, problem.b),
+        "sample_weight": _of_rows(problem, problem.sample_weight),
+        "offset": _of_rows(problem, problem.offset),
         "A": of_data(problem.base),
     }
+
+
+def _of_rows(problem: Problem, values: Any) -> Said:
+    """What belongs to the rows; what lies on a cluster by the sums of its pieces."""
+    source = getattr(values, "source", None)
+    if isinstance(source, Pieces) and isinstance(problem.base, DaskDesign):
+        said = {"dtype": source.dtype.str, "shape": list(source.shape)}
+        return {**said, "sha256": problem.base.checksum(source)}
+    return described(values)
 
 
 def of_data(design: Design) -> dict[str, Said]:
@@ -57,6 +67,8 @@ def of_data(design: Design) -> dict[str, Said]:
     Where there are neither, a product with random numbers stands for them.
     """
     kind = type(design).__name__
+    if isinstance(design, DaskDesign):
+        return {"kind": kind, "edges": list(design.cuts.edges), "sha256": design.checksum()}
     stored = design.stored(0.0)
     if stored is not None and stored.dense is not None:
         return {"kind": kind, **described(stored.dense)}

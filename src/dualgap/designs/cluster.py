@@ -40,6 +40,8 @@ SILENT = 0.5
 """A worker that was not heard of for this share of the time-out is not waited for again."""
 ASKING = 3.0
 """Seconds for which a scheduler is asked anything."""
+RETURN = 10.0
+"""Seconds for which a scheduler that has gone may come back."""
 MOST_NAMED = 3
 """Partitions in a message."""
 
@@ -172,7 +174,7 @@ class OnCluster:
 
     def _release(self) -> None:
         """The blocks; whatever else holds their futures, such as a traceback, does not count."""
-        for future in chain.from_iterable(held or () for held in self._held.values()):
+        for future in self._futures():
             future.release()
         self._held.clear()
 
@@ -218,10 +220,12 @@ class OnCluster:
                 return self._awaited(self._sent(graph, keys), places)
             except Exception as error:
                 if not (isinstance(error, faults()) or self._is_cut_off):
+                    self._say_where(error)
                     raise
-                tries, where = tries - 1, where or told_by(error, places)
-                if not tries:
-                    raise self._failure(error, where) from error
+                tries, where = tries - 1, told_by(error, places) or where
+                if not tries or self._stays_cut_off:
+                    raise self._failure(error, where, TRIES - tries) from error
+                self._start_anew()
 
     def _awaited(self, found: Any, places: list[remote.Place] | None) -> Any:
         """The results of futures, which are released whatever happens."""
@@ -238,10 +242,37 @@ class OnCluster:
             for future in futures:
                 future.release()
 
+    def _say_where(self, error: Exception) -> None:
+        """Add to an error from a block which one it was, as far as futures of blocks tell."""
+        with self._lock:
+            held = [held for held in self._held.values() if held is not None]
+        parts = sorted(
+            {k for at in held for k, future in enumerate(at) if future.status == "error"}
+        )
+        if parts:
+            error.add_note(f"It was in partition {', '.join(map(str, parts[:MOST_NAMED]))}.")
+
+    def _start_anew(self) -> None:
+        """Let go of blocks whose futures a lost scheduler, or a dead worker, has made useless."""
+        with self._lock:
+            if any(f.status in ("cancelled", "lost", "error") for f in self._futures()):
+                self._release()
+
+    def _futures(self) -> Iterator[Any]:
+        return chain.from_iterable(held or () for held in self._held.values())
+
     @property
     def _is_cut_off(self) -> bool:
         """Whether the scheduler cannot be reached."""
         return bool(self.client.status != "running")
+
+    @property
+    def _stays_cut_off(self) -> bool:
+        """The same, after some time in which a client finds a scheduler again."""
+        until = time.monotonic() + min(RETURN, self.round_timeout)
+        while self.client.status == "connecting" and time.monotonic() < until:
+            time.sleep(0.05)
+        return self._is_cut_off
 
     def _looked_round(self, places: list[remote.Place] | None) -> str:
         """After a time-out: where the round is, and who is not heard of any more.
@@ -271,7 +302,7 @@ class OnCluster:
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         return ", ".join(found[:MOST_NAMED]) + more
 
-    def _failure(self, error: Exception, where: str) -> RoundFailed:
+    def _failure(self, error: Exception, where: str, tries: int) -> RoundFailed:
         """The sentence on a round that has failed for the last time."""
         at = f" It was at {where}." if where else ""
         if self._is_cut_off:
@@ -279,10 +310,11 @@ class OnCluster:
         if isinstance(error, TimeoutError):
             return RoundTimeout(
                 f"a round on the cluster was not done within round_timeout={self.round_timeout:g} "
-                f"seconds, {TRIES} times.{at} Look at that worker, or raise round_timeout."
+                f"seconds, {tries} times.{at} Look at that worker, or raise round_timeout."
             )
         return RoundFailed(
-            f"a round on the cluster has failed {TRIES} times.{at} {type(error).__name__}: {error}"
+            f"a round on the cluster has failed {'twice' if tries > 1 else 'once'}.{at} "
+            f"{type(error).__name__}: {error}"
         )
 
 
@@ -321,8 +353,10 @@ def title(key: Any, places: list[remote.Place] | None) -> str:
         return "a sum of partitions"
     if name.startswith("dualgap-send"):
         return "its beginning"
-    if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], int)):
+    if not (isinstance(key, tuple) and len(key) > 1 and isinstance(key[1], int)):
         return f"the task {key}"
+    if not name.startswith("dualgap-"):  # of the user's own blocks, which may be more
+        return f"block {key[1]} of {name}"
     rows = "" if places is None else f" (rows from {places[key[1]].start} on)"
     return f"partition {key[1]}{rows}"
 

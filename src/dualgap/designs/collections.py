@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,6 +23,8 @@ from dualgap.designs.ledger import Ledger
 from dualgap.designs.pieces import Pieces
 
 LOGGER = logging.getLogger("dualgap")
+
+T = TypeVar("T")
 
 TOO_MANY = 1 << 62
 """Bytes that fit nowhere."""
@@ -116,7 +119,33 @@ class Matrix:
         """
         if not is_dask(values):
             return values
-        array, n = as_array(name, values), self.shape[0]
+        array = self.aligned(name, as_array(name, values))
+        if self.cluster is None:
+            return np.asarray(array.compute())
+        shape = (self.shape[0], *array.shape[1:])
+        return self._tasks(name, array, shape, 8 * int(np.prod(shape)), self.kept)
+
+    def of_each(self, array: Any, function: Callable[[Any, int], T]) -> list[T]:
+        """What a function finds of each piece of a vector that is `aligned`, and its number."""
+        if self.cluster is not None:
+            pieces = self._tasks("b", array, self.shape[:1], 8 * self.shape[0], self.kept)
+            return self.cluster.of_each(pieces, function)
+        blocks = array.to_delayed().ravel()
+        return [
+            function(blocks[k].compute(scheduler="synchronous"), part)
+            for part, k in enumerate(self.kept)
+        ]
+
+    def aligned(self, name: str, array: Any) -> Any:
+        """An array of dask with an entry for each row, in blocks like those of the rows.
+
+        Parameters
+        ----------
+        name : str
+            Of the argument.
+        array : dask array
+        """
+        n = self.shape[0]
         if array.ndim == 2:
             array = array.rechunk({1: -1})
         blocks = self.array.numblocks[0]
@@ -135,10 +164,7 @@ class Matrix:
             for part, k in enumerate(self.kept):
                 sizes[k] = self.edges[part + 1] - self.edges[part]
             array = array.rechunk({0: tuple(sizes)})
-        if self.cluster is None:
-            return np.asarray(array.compute())
-        shape = (n, *array.shape[1:])
-        return self._tasks(name, array, shape, 8 * int(np.prod(shape)), self.kept)
+        return array
 
     def _tasks(
         self, name: str, array: Any, shape: tuple[int, ...], nbytes: int, blocks: Iterable[int]
@@ -146,9 +172,10 @@ class Matrix:
         """Some blocks of an array as tasks."""
         import dask
 
+        ready = blocks_at_hand(array)
         (array,) = dask.optimize(array)
         keys = [key[0] if isinstance(key, list) else key for key in array.__dask_keys__()]
-        some = tuple(keys[k] for k in blocks)
+        some = tuple(ready.get(keys[k], keys[k]) for k in blocks)
         title = f"{name} ({array.name}, {len(some)} blocks)"
         prepare = remote.as_source if name == "A" else remote.kept
         graph = dict(array.__dask_graph__())
@@ -202,6 +229,18 @@ class FileMatrix:
         return Pieces(f"{name} ({self.name})", shape, dtype, {}, parts, 0, from_files=True)
 
 
+def blocks_at_hand(array: Any) -> dict[Any, Any]:
+    """Blocks that a cluster has made already, as futures, by their keys.
+
+    They are looked for in the graph as it is given: no task is left of them once it is optimised.
+    """
+    if "distributed" not in sys.modules:
+        return {}
+    from distributed import Future
+
+    return {key: made for key, made in array.__dask_graph__().items() if isinstance(made, Future)}
+
+
 def as_array(name: str, values: Any) -> Any:
     """A collection of dask as a dask array of numbers."""
     kind = type(values)  # a delayed value says that it has every attribute
@@ -214,6 +253,15 @@ def as_array(name: str, values: Any) -> Any:
         raise TypeError(
             f"{name} has dtype {values.dtype}; convert it to a numeric dtype such as float64."
         )
+    return values
+
+
+def as_vector(values: Any) -> Any:
+    """A vector of dask, or a column of a data frame, as a dask array of any type."""
+    if hasattr(type(values), "to_dask_array"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # text becomes objects, which labels may be
+            values = values.to_dask_array()
     return values
 
 

@@ -10,10 +10,11 @@ dask itself is loaded only where its data are given.
 
 from __future__ import annotations
 
+import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from dualgap.designs import remote
 from dualgap.designs.blocks import BlockDesign, rows_of_chunks
 from dualgap.designs.chunks import Chunk
 from dualgap.designs.cluster import OnCluster
-from dualgap.designs.collections import FileMatrix, Matrix
+from dualgap.designs.collections import FileMatrix, Matrix, as_vector
 from dualgap.designs.contract import Design
 from dualgap.designs.cuts import Cuts, Sums
 from dualgap.designs.executors import RowArrays, RowTask
@@ -31,6 +32,8 @@ from dualgap.designs.lazy import lazy_rows
 from dualgap.designs.ledger import Ledger
 from dualgap.designs.pieces import Pieces
 from dualgap.designs.rounds import Round
+
+T = TypeVar("T")
 
 TIMEOUT = 600.0
 """Seconds that a round may take."""
@@ -130,6 +133,30 @@ class DaskDesign(Design, counts=True):
         """What belongs to the rows; where it is of dask, in pieces like theirs."""
         of = self._matrix.vector
         return of("b", b), of("sample_weight", sample_weight), of("offset", offset)
+
+    def in_blocks(self, name: str, values: Any) -> Any:
+        """A vector of dask as an array of dask in blocks like those of the rows, of any type."""
+        return self._collection.aligned(name, as_vector(values))
+
+    def of_each(self, array: Any, function: Callable[[Any, int], T]) -> list[T]:
+        """What a function finds of each block of such an array, and its number; a round."""
+        return self._collection.of_each(array, function)
+
+    def checksum(self, values: Pieces | None = None) -> str:
+        """SHA-256 of the sums of all blocks, or of the pieces of a vector: a round."""
+        pieces = self.pieces if values is None else values
+        if self._matrix.cluster is None:
+            parts = range(self.cuts.partitions)
+            sums = [remote.checksum_of(self._matrix.block(k), k) for k in parts]
+        else:
+            sums = self._matrix.cluster.of_each(pieces, remote.checksum_of)
+        return hashlib.sha256(" ".join(sums).encode()).hexdigest()
+
+    @property
+    def _collection(self) -> Matrix:
+        if not isinstance(self._matrix, Matrix):
+            raise TypeError("rows of files have no vectors of dask; give arrays.")
+        return self._matrix
 
     @property
     def title(self) -> str:

@@ -6,6 +6,7 @@ that belong to it, makes the sums of its chunks in order, and hands them on.
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -291,6 +292,25 @@ def looked_at(block: Any, part: int) -> Looked:
     return Looked(
         rows.shape, rows.nonzeros if isinstance(rows, SparseSource) else None, rows.nbytes
     )
+
+
+def checksum_of(piece: Any, part: int) -> str:
+    """SHA-256 of a block of rows, or of a piece of a vector."""
+    if hasattr(piece, "to_numpy"):
+        piece = piece.to_numpy()
+    arrays: tuple[Any, ...] = (piece,)
+    if isinstance(piece, FilePart):
+        arrays = (piece[0 : len(piece)],)
+    elif isinstance(piece, DenseSource | SparseSource) or sp.issparse(piece):
+        rows = as_source(piece, part)
+        whole: Any = rows.rows(0, rows.shape[0])
+        is_sparse = isinstance(rows, SparseSource)
+        arrays = (whole.data, whole.indices, whole.indptr) if is_sparse else (whole,)
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def together(*found: Any) -> list[Any]:

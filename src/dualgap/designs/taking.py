@@ -67,19 +67,42 @@ def observed(
     """
     asked = options() if asked is None else asked
     matrix = matrix_of(A, asked)
-    if asked.gather is True or (asked.gather == "auto" and matrix.nbytes < GATHERED):
+    if _is_gathered(matrix, asked):
         return _gathered(matrix, b, sample_weight, offset)
     design = DaskDesign.of(matrix)
     return design, *design.vectors(b, sample_weight, offset)
 
 
-def _gathered(matrix: Matrix, *vectors: Any) -> tuple[Any, ...]:
-    """In memory, with a note that says so."""
-    design = as_design(matrix.whole())
-    note = (
+def at_rest(A: Any) -> DaskDesign | None:
+    """A collection of dask as a design, unless it is small enough to be gathered."""
+    asked = options()
+    matrix = matrix_of(A, asked)
+    return None if _is_gathered(matrix, asked) else DaskDesign.of(matrix)
+
+
+def brought(A: Any, *vectors: Any) -> tuple[Any, ...]:
+    """A collection of dask in memory as an array or a CSR matrix, with its vectors; said, too."""
+    matrix = matrix_of(A, options())
+    whole = matrix.whole()
+    LOGGER.info(_note(matrix))
+    return whole, *(np.asarray(v.compute()) if is_dask(v) else v for v in vectors)
+
+
+def _is_gathered(matrix: Matrix, asked: Options) -> bool:
+    return asked.gather is True or (asked.gather == "auto" and matrix.nbytes < GATHERED)
+
+
+def _note(matrix: Matrix) -> str:
+    return (
         f"the data, {matrix.nbytes / 1e6:.3g} MB in {len(matrix.kept)} blocks of dask, were "
         "gathered into memory; dualgap.open(A, b, gather=False) leaves them where they are."
     )
+
+
+def _gathered(matrix: Matrix, *vectors: Any) -> tuple[Any, ...]:
+    """In memory, with a note that says so."""
+    design = as_design(matrix.whole())
+    note = _note(matrix)
     LOGGER.info(note)
     design.notes = (note,)
     design.ledger.rounds += matrix.ledger.rounds

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from dualgap.designs import BlockDesign, Design, Observations, check_structure
+from dualgap.designs.collections import is_dask
+from dualgap.designs.taking import at_rest, brought
 
 FLOATS = [np.float64, np.float32]
 """What data are kept as."""
@@ -20,6 +22,17 @@ def validated(owner: Any, X: Any, *targets: Any, **options: Any) -> Any:
     A design stays what it is, so that data on disk stay there: ``fit(*dualgap.open(folder))``.
     Their conversion, and the products of ``predict``, read foreign memory where they are not.
     """
+    if is_dask(X):
+        design = at_rest(X)
+        if design is not None:
+            with design.in_use():
+                raise TypeError(
+                    f"{type(owner).__name__} needs the rows of X in memory, and these stay on the "
+                    "cluster. LogisticRegression, Ridge, Lasso and ElasticNet, dualgap.solve and "
+                    "dualgap.path take them as they are; dask.config.set({'dualgap.gather': True}) "
+                    "gathers what fits into memory."
+                )
+        X, *targets = brought(X, *targets)  # type: ignore[assignment]
     if isinstance(X, Design | Observations):
         return _design(owner, X, targets, **options)
     if sp.issparse(X):

@@ -10,15 +10,19 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
-from dualgap._types import Array
 from dualgap.designs import Design
+from dualgap.designs.collections import is_dask
 from dualgap.estimators._data import validated
 from dualgap.estimators._documentation import documented
+from dualgap.estimators._spread import decided, right_of, score, scores, squares_of
 
 
-def decision(model: Any, X: Any) -> Array:
-    """X coef' + intercept for new rows."""
+def decision(model: Any, X: Any) -> Any:
+    """X coef' + intercept for new rows; of data of dask an array of dask."""
     check_is_fitted(model, "coef_")
+    if is_dask(X):
+        coefficients = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+        return scores(X, coefficients.T, model.intercept_, model.n_features_in_)
     X = validated(model, X, accept_sparse=["csr", "csc", "coo"], reset=False)
     coefficients = model.coef_.T if model.coef_.ndim == 2 else model.coef_
     if isinstance(X, Design):
@@ -33,7 +37,7 @@ class LinearClassifier(ClassifierMixin):
     coef_: Any
     classes_: Any
 
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: Any) -> Any:
         """Confidence scores: X coef_' + intercept_.
 
         Parameters
@@ -45,10 +49,10 @@ class LinearClassifier(ClassifierMixin):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes, positive where ``classes_[1]`` is predicted.
         """
-        scores = decision(self, X)
-        return scores.reshape(-1) if scores.ndim > 1 and scores.shape[1] == 1 else scores
+        found = decision(self, X)
+        return found[:, 0] if found.ndim > 1 and found.shape[1] == 1 else found
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Any:
         """Class labels.
 
         Parameters
@@ -59,9 +63,22 @@ class LinearClassifier(ClassifierMixin):
         -------
         labels : ndarray of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        best = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return decided(self.decision_function(X), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that are classified right.
+
+        Parameters
+        ----------
+        {X labels sample_weight}
+
+        Returns
+        -------
+        score : float
+        """
+        if is_dask(X):
+            return score(self.predict(X), y, sample_weight, right_of)
+        return float(super().score(X, y, sample_weight))
 
     def sparsify(self) -> Any:
         """Turn ``coef_`` into a sparse matrix, which pays where most entries are 0.
@@ -91,7 +108,7 @@ class LinearClassifier(ClassifierMixin):
 class LinearRegressor:
     """Predictions of a regressor from ``coef_`` and ``intercept_``."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any) -> Any:
         """X coef_ + intercept_.
 
         Parameters
@@ -103,3 +120,18 @@ class LinearRegressor:
         values : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
         return decision(self, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R^2, the share of the variance of y that is explained.
+
+        Parameters
+        ----------
+        {X columns sample_weight}
+
+        Returns
+        -------
+        score : float
+        """
+        if is_dask(X):
+            return score(self.predict(X), y, sample_weight, squares_of)
+        return float(super().score(X, y, sample_weight))  # type: ignore[misc]

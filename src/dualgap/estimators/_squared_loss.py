@@ -10,6 +10,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from dualgap._types import Array
 from dualgap.api import Problem
+from dualgap.designs import DaskDesign
 from dualgap.driver.together import PASSES, solve_together
 from dualgap.estimators import _parameters as check
 from dualgap.estimators._base import Certified, tasks_of
@@ -18,6 +19,7 @@ from dualgap.estimators._data import product
 from dualgap.estimators._least_norm import least_norm
 from dualgap.estimators._linear import LinearRegressor
 from dualgap.estimators._solvers import STAND_FOR_AUTO
+from dualgap.estimators._spread import spread
 from dualgap.estimators._stopping import BestScore, Held
 from dualgap.linalg.ridge import RidgeSystem
 from dualgap.trace import Snapshot
@@ -37,7 +39,7 @@ class Solved(NamedTuple):
     passes: list[int]
 
 
-class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
+class SquaredLossRegressor(MultiOutputMixin, LinearRegressor, RegressorMixin, Certified):
     """Base: squared loss, one problem for each target."""
 
     def _strengths(self, targets: int, total: float) -> Strengths:
@@ -46,6 +48,9 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
 
     def _targets_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
         """Data, targets and weights, checked."""
+        data = spread(self, X, y, sample_weight)
+        if data is not None:
+            return data
         return self._data(X, y, sample_weight, multi_output=True, y_numeric=True)
 
     def _fit_targets(
@@ -55,6 +60,8 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
 
         ``system`` holds the equations of these data, where they are known.
         """
+        if isinstance(X, DaskDesign):
+            return self._fit_spread(X, y, weights)
         tasks, held = tasks_of(self, X, y, weights), None
         if self.early_stopping:
             (X, y, weights), held = self._hold_back(X, y, weights)
@@ -80,6 +87,30 @@ class SquaredLossRegressor(MultiOutputMixin, RegressorMixin, LinearRegressor, Ce
             self.intercept_ = 0.0
         tasks.end()
         return solved.passes
+
+    def _fit_spread(self, X: DaskDesign, y: Any, weights: Any) -> list[int]:
+        """One target, of data of dask, which stay where they are."""
+        if y.ndim == 2 and y.shape[1] > 1:
+            raise ValueError(
+                f"y has {y.shape[1]} columns, and data that stay on a cluster have one target: fit "
+                "them one by one."
+            )
+        with X.in_use():
+            problem = Problem(
+                X,
+                y[:, 0] if y.ndim == 2 else y,
+                fit_intercept=self.fit_intercept,
+                sample_weight=weights,
+                **self._penalty(1.0, 1.0),
+            )
+            assert problem.streamed is not None
+            ((l1, l2),) = self._strengths(1, problem.streamed.known.total)
+            self._check_checkpoint(np.empty(0))
+            solution = self._solve(problem.replace(**self._penalty(l1, l2)))
+        self._keep([solution])
+        self.coef_, self.intercept_ = solution.x, solution.intercept
+        self.dual_coef_ = solution.y
+        return [solution.passes]
 
     def _together(
         self,

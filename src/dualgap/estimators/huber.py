@@ -24,7 +24,7 @@ from dualgap.trace import Trace
 
 
 @documented
-class HuberRegressor(RegressorMixin, LinearRegressor, Certified):
+class HuberRegressor(LinearRegressor, RegressorMixin, Certified):
     """Robust regression with a scale that is fitted too, certified.
 
     Minimises ``sum_i w_i (s + H((x_i'w + c - y_i)/s) s) + alpha |w|^2`` over w, c and s > 0, as

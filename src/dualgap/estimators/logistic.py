@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from dualgap._types import Array
 from dualgap.api import Problem
@@ -30,6 +29,8 @@ from dualgap.estimators._data import product
 from dualgap.estimators._documentation import documented
 from dualgap.estimators._linear import LinearClassifier
 from dualgap.estimators._solvers import fits_multinomial
+from dualgap.estimators._spread import Spread, probabilities, spread, targets_of, weighted
+from dualgap.estimators._spread import encode as encode_spread
 from dualgap.estimators._stopping import BestScore
 from dualgap.losses import Multinomial
 from dualgap.trace import Snapshot
@@ -146,6 +147,9 @@ class LogisticRegression(LinearClassifier, Certified):
         check.flags(self, "dual")
         check.real(self, "intercept_scaling", open_low=True)
         C, ratio = penalty_of(self)
+        data = spread(self, X, y, sample_weight)
+        if data is not None:
+            return self._fit_spread(data, C, ratio)
         X, y, weights = self._data(X, y, sample_weight)
         labels = encode(y)
         self.classes_ = labels.classes
@@ -173,6 +177,36 @@ class LogisticRegression(LinearClassifier, Certified):
         self.n_iter_ = np.array([solution.passes], dtype=np.int32)
         self._keep([solution])
         tasks.end()
+        return self
+
+    def _fit_spread(self, data: Spread, C: float, ratio: float) -> LogisticRegression:
+        """Fit to data of dask, which stay where they are."""
+        with data.X.in_use():
+            found = encode_spread(data)
+            self.classes_, K = found.classes, found.classes.size
+            counted = Labels(found.classes, np.arange(K))
+            at_least_two(counted, found.totals)
+            by_class = class_weights(self.class_weight, counted, found.classes, found.totals)
+            totals = found.totals if by_class is None else found.totals * by_class
+            seen = classes_to_fit(self, counted, totals)
+            signs = K == 2
+            problem = logistic_problem(
+                self,
+                data.X,
+                counted,
+                weighted(data, found, by_class),
+                seen,
+                C=C,
+                ratio=ratio,
+                targets=found.codes.map_blocks(targets_of, seen, signs, dtype=float),
+                total=float(totals.sum()),
+            )
+            self._check_checkpoint(np.arange(2))
+            solution = centred(self._solve(problem))
+        self.coef_, self.intercept_ = self._rows(solution.x, solution.intercept, float, seen)
+        self.dual_coef_ = solution.y
+        self.n_iter_ = np.array([solution.passes], dtype=np.int32)
+        self._keep([solution])
         return self
 
     def _watch(self, tasks: Tasks, seen: Any) -> Any:
@@ -209,7 +243,7 @@ class LogisticRegression(LinearClassifier, Certified):
         x = np.hstack((rows, below)).T
         return x if x.shape[1] > 1 else x[:, 0]
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes, in the order of ``classes_``.
 
         Parameters
@@ -220,13 +254,9 @@ class LogisticRegression(LinearClassifier, Certified):
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            positive = expit(scores)
-            return np.column_stack((1.0 - positive, positive)).astype(scores.dtype, copy=False)
-        return np.asarray(softmax(scores, axis=1))
+        return probabilities(self.decision_function(X))
 
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of `predict_proba`.
 
         Parameters
@@ -237,7 +267,7 @@ class LogisticRegression(LinearClassifier, Certified):
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return np.asarray(np.log(self.predict_proba(X)))
+        return np.log(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:
         """Some solvers are for two classes only."""
@@ -279,9 +309,21 @@ def classes_to_fit(owner: Any, labels: Labels, weights: Array | None) -> Any:
 
 
 def logistic_problem(
-    owner: Any, X: Any, labels: Labels, weights: Array | None, seen: Any, *, C: float, ratio: float
+    owner: Any,
+    X: Any,
+    labels: Labels,
+    weights: Any,
+    seen: Any,
+    *,
+    C: float,
+    ratio: float,
+    targets: Any = None,
+    total: float | None = None,
 ) -> Problem:
-    """C sum w_i loss_i + r(w) is C W times P with l1 = ratio/(C W), l2 = (1 - ratio)/(C W)."""
+    """C sum w_i loss_i + r(w) is C W times P with l1 = ratio/(C W), l2 = (1 - ratio)/(C W).
+
+    ``targets`` and W, ``total``, follow from labels and weights where these are in memory.
+    """
     K = labels.classes.size
     penalised = penalises_intercept(owner)
     if owner.solver == "liblinear":
@@ -296,12 +338,14 @@ def logistic_problem(
                 "C=np.inf as well as penalty=None is not supported for the liblinear solver, whose "
                 "objective penalises the intercept; choose another solver, for instance 'auto'."
             )
-    codes = np.minimum(np.searchsorted(seen, labels.codes), seen.size - 1)
-    total = check.total_weight(weights, X.shape[0])
+    if targets is None:
+        targets = targets_of(labels.codes, seen, K == 2)
+    if total is None:
+        total = check.total_weight(weights, X.shape[0])
     strength = 0.0 if np.isinf(C) else 1.0 / (C * total)
     return Problem(
         with_constant(X, owner.intercept_scaling) if penalised else X,
-        codes if K > 2 else 2.0 * codes - 1.0,
+        targets,
         loss=Multinomial(classes=seen.size) if K > 2 else "logistic",
         l1=ratio * strength,
         l2=(1.0 - ratio) * strength,

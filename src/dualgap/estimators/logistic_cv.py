@@ -269,7 +269,9 @@ class LogisticRegressionCV(LogisticRegression):
             raise check.refuse(self, "scoring", "a str, a callable or None")
         return get_scorer("accuracy" if self.scoring is None else self.scoring)
 
-    def score(self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any) -> float:
+    def score(  # type: ignore[override]
+        self, X: Any, y: Any, *, sample_weight: Any = None, **score_params: Any
+    ) -> float:
         """The score that ``scoring`` says, on these data.
 
         Parameters

@@ -38,7 +38,7 @@ from dualgap.regularizers import NonNegative
 
 
 @documented
-class ElasticNetCV(RegressorMixin, LinearRegressor, Certified):
+class ElasticNetCV(LinearRegressor, RegressorMixin, Certified):
     """Elastic net whose strength and l1 share are chosen by cross-validation; all certified.
 
     The objective is that of `ElasticNet`. On every fold a path over alpha is solved, each point

@@ -40,7 +40,7 @@ from dualgap.linalg.ridge import RidgeSystem
 
 
 @documented
-class RidgeCV(MultiOutputMixin, RegressorMixin, LinearRegressor, Certified):
+class RidgeCV(MultiOutputMixin, LinearRegressor, RegressorMixin, Certified):
     """Ridge regression whose strength is chosen by cross-validation; the fit is certified.
 
     The objective is that of `Ridge`. With ``cv=None`` every row is left out once, by a formula
