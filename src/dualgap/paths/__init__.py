@@ -201,7 +201,7 @@ def path(
                 offset=offset,
             )
             problem = problem.held()
-        with within_threads(n_threads, problem.base.executor):
+        with within_threads(n_threads, problem.base.executor), problem.base.in_use():
             grid = lambda_grid(problem, ratio, lambdas, eps) if counted else _given(lambdas)
             strengths = [(v * ratio, v * (1.0 - ratio)) for v in grid]
             results = list(walk(problem, strengths, **options))
