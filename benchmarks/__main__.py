@@ -8,7 +8,15 @@ import sys
 
 import benchmarks
 
-NOT_BENCHMARKS = {"__main__", "benchopt", "data_sets", "folder_data", "gate_cases", "gate_fits"}
+NOT_BENCHMARKS = {
+    "__main__",
+    "benchopt",
+    "cluster_fits",
+    "data_sets",
+    "folder_data",
+    "gate_cases",
+    "gate_fits",
+}
 
 
 def main() -> None:

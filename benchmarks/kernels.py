@@ -86,7 +86,7 @@ def race(title: str, problem: dualgap.Problem, l2: float, rounds: int) -> None:
     """Our SAGA and SVRG beside those of the peers: logistic, l2."""
     print(f"{title}, beside public implementations")
     A, b = problem.design.A, problem.b
-    Lc = problem.constants.row_norms_sq.max() / problem.loss.gamma
+    Lc = problem.design.row_norms_sq().max() / problem.loss.gamma
     for method in ("saga", "svrg"):
         actions: dict[str, Action] = {}
         for passes in (FEW, MANY):

@@ -7,7 +7,7 @@ its threads longer than everything else in an iteration takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -23,6 +23,22 @@ def pieces(n: int) -> Iterator[slice]:
     count = -(-n // ROWS_AT_ONCE)
     for k in range(count):
         yield slice(n * k // count, n * (k + 1) // count)
+
+
+def is_one_piece(n: int) -> bool:
+    """Whether `pieces` are one."""
+    return n <= ROWS_AT_ONCE
+
+
+def by_pieces(function: Callable[..., Array], *rows: Array) -> Array:
+    """function(*rows), of some rows after the others: what is made on the way stays short."""
+    n = len(rows[0])
+    if is_one_piece(n):
+        return function(*rows)
+    out = np.empty(rows[0].shape)
+    for at in pieces(n):
+        out[at] = function(*(row[at] for row in rows))
+    return out
 
 
 def dot(a: Array, b: Array) -> float:

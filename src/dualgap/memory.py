@@ -17,14 +17,10 @@ import math
 import os
 import re
 import sys
-from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 UNITS = {
     "": 1,
@@ -44,10 +40,10 @@ SHARE = 4
 once."""
 VECTORS = 32
 """So many vectors with an entry for each row are alive at once in a fit that holds rows, with its
-certificate: 11 to 35 were counted."""
+certificate: 7 to 21 were counted, and the rest is room for small copies."""
 VECTORS_SHARE = 2
 """They may take one part of so many of the memory where they could be done without."""
-LEAST_VECTORS = 8
+LEAST_VECTORS = 7
 """No fit that holds rows does with fewer."""
 UNASKED = 1 << 24
 """Copies up to so many bytes are made without measuring what there is."""
@@ -194,8 +190,25 @@ def spares(size: float) -> bool:
     return current().spares(size)
 
 
-@contextmanager
-def within_memory(limit: float | Memory | None) -> Iterator[Memory]:
+class Within:
+    """A context for whose work there is a memory; made by `within_memory`."""
+
+    __slots__ = ("memory", "token")
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def __enter__(self) -> Memory:
+        self.token = _current.set(self.memory)
+        return self.memory
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        _current.reset(self.token)
+        if isinstance(error, MemoryError) and not isinstance(error, OutOfMemory):
+            raise OutOfMemory(self.memory, error) from error
+
+
+def within_memory(limit: float | Memory | None) -> Within:
     """For what is done here this is the memory.
 
     Parameters
@@ -205,18 +218,8 @@ def within_memory(limit: float | Memory | None) -> Iterator[Memory]:
         else what there is.
     """
     if limit is None:
-        memory = current()
-    else:
-        memory = limit if isinstance(limit, Memory) else Memory(limit)
-    token = _current.set(memory)
-    try:
-        yield memory
-    except OutOfMemory:
-        raise
-    except MemoryError as error:
-        raise OutOfMemory(memory, error) from error
-    finally:
-        _current.reset(token)
+        return Within(current())
+    return Within(limit if isinstance(limit, Memory) else Memory(limit))
 
 
 # ---- what there is ----

@@ -18,7 +18,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import per_row, pieces, row_sums, total, weighted_sum
+from dualgap._arrays import (
+    by_pieces,
+    is_one_piece,
+    per_row,
+    pieces,
+    row_sums,
+    total,
+    weighted_sum,
+)
 from dualgap._types import Array, Data, Mask, Places
 from dualgap.designs import LARGEST_SIDE, Columns, Design, InterceptDesign, as_design
 from dualgap.designs.files import read_whole
@@ -377,7 +385,7 @@ class Problem:
         """z = A x + offset, y = phi'(z) and u = A'Qy, the gradient of the mean loss."""
         if not self.design.streams:
             z = self.predict(x)
-            y = self.loss.grad(z, self.b)
+            y = self.slopes(z)
             return z, y, self.adjoint(y)
         rows = (self.b, self.q) if self.offset is None else (self.b, self.q, self.offset)
         (z, y), (u,) = self.design.map_rows(there_and_back, rows, x, loss_slope, self.loss)
@@ -387,7 +395,7 @@ class Problem:
         """A d, y = phi'(z + A d) and u = A'Qy, for a step d from a point with predictions z."""
         if not self.design.streams:
             Ad = self.design.matvec(d)
-            y = self.loss.grad(z + Ad, self.b)
+            y = self.slopes(z + Ad)
             return Ad, y, self.adjoint(y)
         (Ad, y), (u,) = self.design.map_rows(
             there_and_back, (self.b, self.q, z), d, slope_beside, self.loss
@@ -414,17 +422,21 @@ class Problem:
 
         So what is made on the way is never as long as the data.
         """
-        sums = [
-            total(values)
-            if self.uniform
-            else weighted_sum(
-                self.q[at], values if self.idle is None else np.where(self.idle[at], 0.0, values)
-            )
-            for at in pieces(self.n)
-            for values in (function(*(row[at] for row in rows)),)
-        ]
-        whole = sums[0] if len(sums) == 1 else total(np.array(sums))
+        if is_one_piece(self.n):
+            whole = self._sum_of(function(*rows), slice(0, self.n))
+        else:
+            cuts = pieces(self.n)
+            sums = [self._sum_of(function(*(row[at] for row in rows)), at) for at in cuts]
+            whole = total(np.array(sums))
         return whole / self.n if self.uniform else whole
+
+    def _sum_of(self, values: Array, at: slice) -> float:
+        """Of some rows: n sum q_i values_i where all weigh the same, else sum q_i values_i."""
+        if self.uniform:
+            return total(values)
+        if self.idle is not None:
+            values = np.where(self.idle[at], 0.0, values)
+        return weighted_sum(self.q[at], values)
 
     def mismatch(self, z: Array, y: Array) -> float:
         """sum_i q_i (phi_i(z_i) + phi_i*(y_i) - y_i z_i), the loss's part of the gap."""
@@ -442,19 +454,30 @@ class Problem:
         """sum_i q_i phi_i(z_i); ``grad`` is phi'(z) if known."""
         if not self.uniform:
             return self.mean_of(self.loss.value, z, self.b)
+        if is_one_piece(self.n):
+            return self.loss.total(z, self.b, grad) / self.n
         sums = [
             self.loss.total(z[at], self.b[at], None if grad is None else grad[at])
             for at in pieces(self.n)
         ]
-        return (sums[0] if len(sums) == 1 else total(np.array(sums))) / self.n
+        return total(np.array(sums)) / self.n
 
     def mean_loss_grad(self, z: Array) -> tuple[float, Array]:
         """sum_i q_i phi_i(z_i), and phi'(z)."""
         if self.uniform:
             total, grad = self.loss.total_grad(z, self.b)
             return total / self.n, grad
-        value, grad = self.loss.value_grad(z, self.b)
-        return self.mean(value), grad
+        slopes = np.empty(z.shape)
+
+        def both(z: Array, b: Array, out: Array) -> Array:
+            value, out[...] = self.loss.value_grad(z, b)
+            return value
+
+        return self.mean_of(both, z, self.b, slopes), slopes
+
+    def slopes(self, z: Array) -> Array:
+        """phi'(z)."""
+        return by_pieces(self.loss.grad, z, self.b)
 
     def conjugate_sum(self, y: Array) -> float:
         """sum_i q_i (phi_i*(y_i) - y_i offset_i)."""

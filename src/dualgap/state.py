@@ -18,7 +18,7 @@ from dualgap._types import Array
 if TYPE_CHECKING:
     from dualgap.preconditioners import Change
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """The version of saved states.
 
 It grows by one when a field of `State`, or of what it holds, comes, goes or changes.

@@ -46,6 +46,24 @@ def test_data_stay_where_they_are_if_they_are_not_to_be_gathered(client):
         dualgap.open(lazy(A), lazy(SIGNS), gather="no")
 
 
+def test_blocks_that_the_cluster_has_made_already_are_used(client):
+    """What `persist` gives is futures, and a graph that leaves nothing to do."""
+    import dask
+
+    opened = dualgap.open(lazy(A), lazy(SIGNS), client=client, gather=False)
+    ours = dualgap.solve(opened, **PROBLEM)
+    kept, signs = dask.persist(lazy(A), lazy(SIGNS))
+    for X, y in ((kept, signs), (kept, SIGNS), (lazy(A), signs), (2.0 * kept - kept, 1.0 * signs)):
+        again = dualgap.solve(dualgap.open(X, y, client=client, gather=False), **PROBLEM)
+        assert_same_bits(again, ours)
+    np.testing.assert_array_equal(kept.compute(), A)  # they are the user's still
+    sparse = dualgap.open(lazy(SPARSE), lazy(SIGNS), client=client, gather=False)
+    found = dualgap.open(lazy(SPARSE).persist(), lazy(SIGNS), client=client, gather=False)
+    assert_same_bits(dualgap.solve(found, **PROBLEM), dualgap.solve(sparse, **PROBLEM))
+    # the fixture asserts that no task is left
+    del kept, signs, X, y, opened, again, found
+
+
 def test_threads_do_without_a_cluster():
     opened = dualgap.open(lazy(A), lazy(SIGNS), gather=False)
     ours = dualgap.solve(opened, n_threads=2, **PROBLEM)
@@ -79,6 +97,17 @@ def test_data_frames_and_parquet_files(client, tmp_path):
         dualgap.open(frame, target="z")
     with pytest.raises(dualgap.datasets.DataError, match="target"):
         dualgap.open(tmp_path / "files")
+
+
+def test_a_column_of_many_files_is_cut_where_the_others_are(client, tmp_path):
+    """dask by itself reads several small files at once if few columns are asked for."""
+    for k, rows in enumerate(np.array_split(np.arange(N), 5)):
+        FRAME.iloc[rows].to_parquet(tmp_path / f"{k}.parquet", index=False)
+    data = dualgap.open(tmp_path, target="y", sample_weight="w", client=client, gather=False)
+    assert data.shape == (N, D)
+    ours = dualgap.solve(data, **PROBLEM)
+    kept = in_blocks(A, data.design)
+    assert_same_bits(ours, dualgap.solve(kept, SIGNS, sample_weight=FRAME["w"], **PROBLEM))
 
 
 def test_rows_are_counted_once_where_nobody_knows_them(client, caplog):

@@ -47,7 +47,7 @@ def proved_pair(problem: Problem, x: Array, y: Array | None) -> tuple[Certificat
         if y is not None:
             return _proved(problem, x, y), y
         z = problem.predict(x)
-        y = problem.loss.grad(z, problem.b)
+        y = problem.slopes(z)
         found = _proved(problem, x, y)
         if found.certified and found.relative_gap <= CLEAR:
             return found, y

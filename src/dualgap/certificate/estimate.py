@@ -115,7 +115,7 @@ def _estimated(
         products = products if guess is None and y is not None else OneReading(guess)
     at = products.predict(problem, x)
     if y is None:
-        y = problem.loss.grad(at.z, problem.b)
+        y = problem.slopes(at.z)
     return _estimate_point(problem, x, at, y, products), y, at.z
 
 

@@ -16,7 +16,8 @@ from dualgap._names import lookup
 from dualgap.algorithms import ALGORITHMS
 from dualgap.cli import folders
 from dualgap.cli import options as take
-from dualgap.cli.columns import Reading, load_for
+from dualgap.cli.clusters import Cluster, aligned, coded, taken
+from dualgap.cli.columns import Aligned, Reading, load_for
 from dualgap.cli.common import (
     CONVERGED,
     NOT_CONVERGED,
@@ -29,8 +30,7 @@ from dualgap.cli.common import (
 from dualgap.cli.dual import certificate_of
 from dualgap.cli.fingerprints import is_of
 from dualgap.cli.model import Model, load_model, make_loss, make_model
-from dualgap.cli.targets import labels_of, targets
-from dualgap.datasets import Dataset, load, write_predictions
+from dualgap.datasets import Dataset, write_predictions
 from dualgap.datasets.folders import check_target, is_folder
 from dualgap.designs.threads import within_threads
 from dualgap.driver.arguments import limit
@@ -84,6 +84,8 @@ def fit(
     resume: take.ResumeRun = False,
     memory_limit: take.MemoryLimit = None,
     threads: take.ThreadCount = None,
+    workers: take.WorkerCount = None,
+    scheduler: take.SchedulerAddress = None,
     format: take.Format = None,
     target: take.Target = None,
     header: take.Header = None,
@@ -102,10 +104,10 @@ def fit(
         lookup("algorithm", algorithm, dict.fromkeys(("auto", *ALGORITHMS)))
         how: dict[str, Any] = {"format": format, "target": target, "header": header}
         how |= {"n_features": features, "max_bytes": max_bytes, "data_folder": data_folder}
-        data = load(file, **how)
-        labels = labels_of(chosen, data.b)
-        b = targets(chosen, labels, data.A, data.b)
-        with within_memory(memory):
+        cluster = Cluster(workers, scheduler)
+        cluster.check(file, threads, format=format, header=header, features=features,
+                      max_bytes=max_bytes)  # fmt: skip
+        with taken(file, cluster, chosen, how) as (data, labels, b), within_memory(memory):
             problem = dualgap.Problem(
                 data.A, b, loss=chosen, l1=l1, l2=l2, fit_intercept=fit_intercept
             )
@@ -257,6 +259,8 @@ def certify(
     by_position: take.ByPosition = False,
     memory_limit: take.MemoryLimit = None,
     threads: take.ThreadCount = None,
+    workers: take.WorkerCount = None,
+    scheduler: take.SchedulerAddress = None,
     max_bytes: take.MaxBytes = None,
     data_folder: take.DataFolder = None,
     as_json: take.AsJson = False,
@@ -268,24 +272,18 @@ def certify(
         memory = as_bytes("memory_limit", memory_limit)
         model = load_model(model_file)
         how = Reading(format, target, header, by_position, max_bytes, data_folder)
-        data = load_for(model, file, how)
-        if data.b is None:
-            raise ValueError(f"{data.source} has no target, and a certificate needs one.")
-        for note in data.notes:
-            say(note)
-        if data.A.shape[0] != model.rows:
-            n, d = data.A.shape
-            raise ValueError(
-                f"{data.source} has {n} rows and {d} columns; {model_file} is of "
-                f"{model.rows} rows and {model.n_features} columns."
-            )
-        b = targets(model.loss, model.labels, data.A, data.b)
-        with within_memory(memory), within_threads(threads):
-            problem = dualgap.Problem(data.A, b, **model.objective)
-            certificate = certificate_of(model, problem)
+        cluster = Cluster(workers, scheduler)
+        cluster.check(file, threads, format=format, header=header, max_bytes=max_bytes)
+        with aligned(model, file, how, cluster) as data:
+            _check_rows(data, model, model_file)
+            assert data.b is not None
+            b = coded(model.loss, model.labels, data)
+            with within_memory(memory), within_threads(threads):
+                problem = dualgap.Problem(data.A, b, **model.objective)
+                certificate = certificate_of(model, problem)
+            same = is_of(model.fingerprint, file, data.A, data.b)
         most = model.tol if tol is None else tol
         within = certificate.certified and certificate.relative_gap <= most
-        same = is_of(model.fingerprint, file, data.A, data.b)
         if as_json:
             fields = {
                 "within_tol": within,
@@ -302,6 +300,20 @@ def certify(
         elif not same:
             say(f"{data.source} does not hold the data that {model_file} was fitted on")
     raise typer.Exit(CONVERGED if within else NOT_CONVERGED)
+
+
+def _check_rows(data: Aligned, model: Model, model_file: Path) -> None:
+    """Whether data can be those of the model."""
+    if data.b is None:
+        raise ValueError(f"{data.source} has no target, and a certificate needs one.")
+    for note in data.notes:
+        say(note)
+    if data.A.shape[0] != model.rows:
+        n, d = data.A.shape
+        raise ValueError(
+            f"{data.source} has {n} rows and {d} columns; {model_file} is of "
+            f"{model.rows} rows and {model.n_features} columns."
+        )
 
 
 @app.command()

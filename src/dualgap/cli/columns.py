@@ -60,7 +60,7 @@ def load_for(model: Model, file: str, how: Reading) -> Aligned:
     if model.feature_names is not None and not how.by_position:
         raise ValueError(_nameless(model, data.source))
     if data.A.shape[1] != model.n_features:
-        raise ValueError(_another_width(data.source, data.A.shape[1], model))
+        raise ValueError(another_width(data.source, data.A.shape[1], model))
     return Aligned(data.A, data.b, data.source, [])
 
 
@@ -79,13 +79,13 @@ def _of_folder(model: Model, file: str, how: Reading) -> Aligned:
         data = load(file, **options)
         A, b, names = data.A, data.b, data.feature_names
     if not how.by_position and names != model.feature_names:
-        raise ValueError(_other_columns(model, file, names or []))
+        raise ValueError(other_columns(model, file, names or []))
     if A.shape[1] != model.n_features:
-        raise ValueError(_another_width(file, A.shape[1], model))
+        raise ValueError(another_width(file, A.shape[1], model))
     return Aligned(A, b, file, [])
 
 
-def _other_columns(model: Model, file: str, names: list[str]) -> str:
+def other_columns(model: Model, file: str, names: list[str]) -> str:
     """The sentence on a folder whose columns are not the model's."""
     known = model.feature_names or []
     differences = [
@@ -161,12 +161,13 @@ def _by_place(model: Model, table: Table, how: Reading) -> tuple[list[int], int 
         )
         return list(range(width)), None, notes
     if width != d + 1:
-        raise ValueError(_another_width(table.source, width - 1, model))
+        raise ValueError(another_width(table.source, width - 1, model))
     target = table.column(model.target_column if wanted is None else wanted)
     return [k for k in range(width) if k != target], target, notes
 
 
-def _another_width(source: str, columns: int, model: Model) -> str:
+def another_width(source: str, columns: int, model: Model) -> str:
+    """The sentence on data of another width than the model's."""
     return f"{source} has {columns} columns of data; the model takes {model.n_features}."
 
 

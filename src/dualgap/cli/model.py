@@ -15,7 +15,7 @@ from dualgap._files import replacing
 from dualgap._types import Array
 from dualgap.cli.common import to_json
 from dualgap.cli.dual import slopes_fields, slopes_from
-from dualgap.cli.fingerprints import fingerprint, manifest_fingerprint
+from dualgap.cli.fingerprints import fingerprint, mark_of
 from dualgap.cli.targets import takes_labels
 from dualgap.datasets import Dataset
 from dualgap.designs import as_design
@@ -156,8 +156,8 @@ def make_model(
     data: Dataset, result: dualgap.Result, problem: dualgap.Problem, tol: float, labels: Any
 ) -> Model:
     """The model that a fit has found; without an array as long as data that were not held."""
-    slopes, folder = result.slopes, Path(data.source)
-    mark = fingerprint(data.A, data.b) if slopes is None else manifest_fingerprint(folder)
+    slopes = result.slopes
+    mark = fingerprint(data.A, data.b) if slopes is None else mark_of(data.source)
     return Model(
         loss=problem.loss,
         l1=problem.l1,

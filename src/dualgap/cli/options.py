@@ -12,7 +12,8 @@ DataFile = Annotated[
     typer.Argument(
         metavar="FILE",
         help="svmlight, CSV or npz file, plain or compressed; '-' for standard input; a folder "
-        "that convert made; or a name: cpuact, cpusmall, rcv1, a9a, mushrooms.",
+        "that convert made; on a cluster Parquet files; or a name: cpuact, cpusmall, rcv1, a9a, "
+        "mushrooms.",
     ),
 ]
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that fit has written.")]
@@ -43,6 +44,16 @@ MaxBytes = Annotated[
 DataFolder = Annotated[
     Path | None,
     typer.Option(help="Where named data sets lie.", envvar="DUALGAP_DATA", show_envvar=True),
+]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", help="Fit on a cluster of so many processes, made for this command alone."
+    ),
+]
+SchedulerAddress = Annotated[
+    str | None,
+    typer.Option("--scheduler", help="Fit on a Dask cluster that is there: tcp://HOST:PORT."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 LossName = Annotated[

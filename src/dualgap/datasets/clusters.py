@@ -36,6 +36,22 @@ def require_dask(distributed: bool = False) -> None:
             )
 
 
+def parquet(files: str) -> Any:
+    """Parquet files as a data frame of dask, whose columns all have the same partitions.
+
+    By itself dask reads as many files at once as the columns that are asked for let it, so that a
+    column for itself is cut elsewhere than all of them.
+    """
+    import dask.dataframe
+
+    return dask.dataframe.read_parquet(files).map_partitions(_as_it_is)
+
+
+def _as_it_is(frame: Any) -> Any:
+    """What dask knows nothing of: whoever wants a column of it needs all that was read."""
+    return frame
+
+
 def open_spread(
     data: Any,
     b: Any = None,
@@ -50,11 +66,9 @@ def open_spread(
     """Observations of dask collections, or of Parquet files; see `dualgap.open`."""
     require_dask()
     if isinstance(data, str | os.PathLike):
-        import dask.dataframe
-
-        data = dask.dataframe.read_parquet(str(data))
         if target is None and b is None:
             raise DataError("Parquet files need target='...', the name of the column that is b.")
+        data = parquet(str(data))
     if not is_dask(data):
         raise TypeError(
             f"{type(data).__name__} is neither a path nor a collection of dask; data in memory "

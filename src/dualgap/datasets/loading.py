@@ -155,13 +155,7 @@ def of_folder(path: str, **options: Any) -> Dataset:
     """A folder of arrays, which takes no options: its manifest says what is in it."""
     refuse_options(path, **options)
     folder: Folder = open_folder(path)
-    for name, vector in (("weights", folder.weights), ("offset", folder.offset)):
-        if vector is not None:
-            raise DataError(
-                f"{path} has {name}, which have no place beside A and b; use dualgap.open."
-            )
-    if folder.b is None:
-        raise DataError(f"{path} has no targets b.")
+    check_targets_alone(path, folder)
     return Dataset(
         folder.design,
         np.asarray(folder.b, dtype=np.float64),
@@ -170,6 +164,17 @@ def of_folder(path: str, **options: Any) -> Dataset:
         feature_names=folder.columns,
         target_name=folder.manifest.target_name,
     )
+
+
+def check_targets_alone(path: str, folder: Folder) -> None:
+    """Whether a folder has targets, and neither weights nor an offset."""
+    for name, vector in (("weights", folder.weights), ("offset", folder.offset)):
+        if vector is not None:
+            raise DataError(
+                f"{path} has {name}, which have no place beside A and b; use dualgap.open."
+            )
+    if folder.b is None:
+        raise DataError(f"{path} has no targets b.")
 
 
 def refuse_options(path: str, **options: Any) -> None:

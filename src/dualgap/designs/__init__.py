@@ -154,7 +154,7 @@ def _checked_design(design: Design) -> Design:
 
 
 def _checked_dense(values: Any) -> Design:
-    """In one reading, which also gives the squared norms of rows and columns."""
+    """In one reading, which also gives the squared norms of columns, and of the longest row."""
     A = check.numeric("A", values)
     _shape(A.shape)
     if A.dtype not in (np.float64, np.float32) or not A.dtype.isnative:
@@ -186,7 +186,7 @@ def _checked_dense(values: Any) -> Design:
     if not _SAFE < along.max() < 1.0 / _SAFE:  # squares may have left the range of float64
         check.scale("A", max(float(A.max()), -float(A.min())))
     by_row, by_column = (along, across) if walked is A else (across, along)
-    return DenseDesign(A, by_row, by_column, Ledger(len(A), rows=len(A)))
+    return DenseDesign(A, float(by_row.max()), by_column, Ledger(len(A), rows=len(A)))
 
 
 def _name_entry(A: np.ndarray[Any, Any]) -> None:

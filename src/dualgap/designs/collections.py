@@ -172,9 +172,10 @@ class Matrix:
         """Some blocks of an array as tasks."""
         import dask
 
+        ready = blocks_at_hand(array)
         (array,) = dask.optimize(array)
         keys = [key[0] if isinstance(key, list) else key for key in array.__dask_keys__()]
-        some = tuple(keys[k] for k in blocks)
+        some = tuple(ready.get(keys[k], keys[k]) for k in blocks)
         title = f"{name} ({array.name}, {len(some)} blocks)"
         prepare = remote.as_source if name == "A" else remote.kept
         graph = dict(array.__dask_graph__())
@@ -226,6 +227,18 @@ class FileMatrix:
         parts = tuple(remote.FilePart(values, *edges) for edges in pairwise(self.edges))
         shape, dtype = tuple(values.shape), values.dtype
         return Pieces(f"{name} ({self.name})", shape, dtype, {}, parts, 0, from_files=True)
+
+
+def blocks_at_hand(array: Any) -> dict[Any, Any]:
+    """Blocks that a cluster has made already, as futures, by their keys.
+
+    They are looked for in the graph as it is given: no task is left of them once it is optimised.
+    """
+    if "distributed" not in sys.modules:
+        return {}
+    from distributed import Future
+
+    return {key: made for key, made in array.__dask_graph__().items() if isinstance(made, Future)}
 
 
 def as_array(name: str, values: Any) -> Any:

@@ -40,8 +40,10 @@ class DenseDesign(Design, counts=True):
     Parameters
     ----------
     A : array of shape (n, d)
-    row_squares, column_squares : array, optional
-        Squared norms of its rows and columns, if they are known.
+    longest : float, optional
+        The squared norm of its longest row, if that is known.
+    column_squares : array, optional
+        Squared norms of its columns, if they are known.
     ledger : Ledger, optional
         That of the data, if A is a copy of them.
     """
@@ -51,13 +53,13 @@ class DenseDesign(Design, counts=True):
     def __init__(
         self,
         A: np.ndarray[Any, Any],
-        row_squares: Array | None = None,
+        longest: float | None = None,
         column_squares: Array | None = None,
         ledger: Ledger | None = None,
     ) -> None:
         self.A = A
         self.ledger = Ledger(A.shape[0]) if ledger is None else ledger
-        self._row_squares, self._column_squares = row_squares, column_squares
+        self._longest, self._column_squares = longest, column_squares
         self.shape = (A.shape[0], A.shape[1])
         self._wide = A.dtype == np.float64
         # Rows of a Fortran-ordered array are strided: walk its columns instead.
@@ -166,13 +168,11 @@ class DenseDesign(Design, counts=True):
 
     def narrowed(self) -> NarrowCopy | None:
         """A float32 copy."""
-        longest = float(np.sqrt(self.row_norms_sq().max()))
-        return narrow_copy(self.A, longest, self.ledger, self.cuts)
+        longest = float(self.row_norms_sq().max()) if self._longest is None else self._longest
+        return narrow_copy(self.A, float(np.sqrt(longest)), self.ledger, self.cuts)
 
     def row_norms_sq(self, weights: Array | None = None) -> Array:
         """sum_j weights_j a_ij^2."""
-        if weights is None and self._row_squares is not None:
-            return self._row_squares
         self.ledger.passes += NORMS
         out = np.empty(self.shape[0])
 
@@ -272,14 +272,14 @@ class DenseDesign(Design, counts=True):
 
     def gram(self, weights: Array) -> Array:
         """A' diag(weights) A, over blocks of each partition."""
-        d, root = self.shape[1], np.sqrt(weights)
+        d = self.shape[1]
         self.ledger.passes += d
 
         def work(start: int, stop: int) -> tuple[Array]:
             total = np.zeros((d, d))
             for rows, block in self._blocks(start, stop, max(256, d)):
                 check_time()
-                scaled = root[rows, None] * block
+                scaled = np.sqrt(weights[rows])[:, None] * block
                 total += scaled.T @ scaled  # numpy sees that it is symmetric: half the work
             return (total,)
 
@@ -329,7 +329,7 @@ class DenseRows(DenseDesign, counts=True):
     def __init__(self, A: Array, by_rows: bool = True) -> None:
         self.A, self.shape = A, (A.shape[0], A.shape[1])  # not a reading, and made for every chunk
         self._wide, self._by_rows = True, by_rows
-        self._row_squares = self._column_squares = self._c_order = None
+        self._longest = self._column_squares = self._c_order = None
 
     def matvec(self, x: Array) -> Array:
         """A x."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 Stored = np.ndarray[Any, Any]
 
@@ -57,10 +58,11 @@ class Rooms:
 ROOMS = Rooms()
 
 
-class FileArray:
+class FileArray(NDArrayOperatorsMixin):
     """An array in C order in a file, read when it is asked for: slices of it, or all of it.
 
-    Pickled, it is the path: another process opens the file itself.
+    Arithmetic and numpy's functions read all of it. Pickled, it is the path: another process opens
+    the file itself.
 
     Parameters
     ----------
@@ -111,6 +113,11 @@ class FileArray:
             raise ValueError(f"{self.path} is read into memory, which is a copy.")
         whole: Stored = self._into(np.empty(self.shape, self.dtype), 0)
         return whole if dtype is None else np.asarray(whole, dtype)
+
+    def __array_ufunc__(self, function: np.ufunc, method: str, *given: Any, **options: Any) -> Any:
+        """Of an operation on numbers, such as ``-folder.b``: on all of them, in memory."""
+        read = [np.asarray(value) if isinstance(value, FileArray) else value for value in given]
+        return getattr(function, method)(*read, **options)
 
     def __getitem__(self, at: Any) -> Stored:
         """Some consecutive entries of the first axis; for anything else all of it is read."""

@@ -48,8 +48,13 @@ class InterceptDesign(Composed, counts=True):
         """s. Where nobody knows what suits the data are read, but not before s is needed."""
         suits = self._suits
         if suits is None:
-            suits = math.sqrt(float(self._weights @ self.base.row_norms_sq()) / self.base.shape[1])
+            suits = math.sqrt(float(self._squares.sum()) / self.base.shape[1])
         return 2.0 ** round(math.log2(suits)) if suits > 0 else 1.0
+
+    @cached_property
+    def _squares(self) -> Array:
+        """sum_i weights_i a_ij^2 of the base's columns."""
+        return self.base.column_norms_sq(self._weights)
 
     @property
     def executor(self) -> Executor:
@@ -123,7 +128,9 @@ class InterceptDesign(Composed, counts=True):
 
     def column_norms_sq(self, weights: Array) -> Array:
         """The base's, and s^2 sum weights."""
-        return np.append(self.base.column_norms_sq(weights), self.scale**2 * weights.sum())
+        known = weights is self._weights
+        squares = self._squares if known else self.base.column_norms_sq(weights)
+        return np.append(squares, self.scale**2 * weights.sum())
 
     def blocks(self, rows: int) -> Iterator[tuple[slice, Array]]:
         """The base's blocks with the constant column."""

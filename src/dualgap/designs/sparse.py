@@ -187,17 +187,21 @@ class SparseDesign(Design, counts=True):
             self.ledger.rows += self.shape[0]
             self.ledger.passes += NORMS
             return np.asarray(self._squares() @ weights).reshape(-1)
-        return self._sums_of_squares[0]
+        return self._sums_of_squares()[0]
 
     def column_norms_sq(self, weights: Array) -> Array:
         """sum_i weights_i a_ij^2."""
         if (weights == weights[0]).all():
-            return np.asarray(weights[0] * self._sums_of_squares[1])
+            return np.asarray(weights[0] * self._column_squares)
         self.ledger.rows += self.shape[0]
         self.ledger.passes += NORMS
         return np.asarray(self._squares().T @ weights).reshape(-1)
 
     @cached_property
+    def _column_squares(self) -> Array:
+        """The sums of squares of every column; those of rows would be as long as the data."""
+        return self._sums_of_squares()[1]
+
     def _sums_of_squares(self) -> tuple[Array, Array]:
         """The sums of squares of every row and of every column, in one reading."""
         self.ledger.rows += self.shape[0]

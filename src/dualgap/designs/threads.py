@@ -14,7 +14,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache, partial
 from pathlib import Path
@@ -109,16 +108,34 @@ class Threads:
 
 # ---- the threads of a call ----
 
-_current: ContextVar[Threads] = ContextVar("threads")
+_current: ContextVar[Threads | None] = ContextVar("threads", default=None)
 
 
 def current_threads() -> Threads:
     """Those of the call that this is part of; outside of one, as many as there may be."""
-    return _current.get(None) or Threads(available())
+    return _current.get() or Threads(available())
 
 
-@contextmanager
-def within_threads(workers: int | None, executor: Executor | None = None) -> Iterator[None]:
+class Within:
+    """A context with a number of threads; made by `within_threads`."""
+
+    __slots__ = ("one_thread", "threads", "token")
+
+    def __init__(self, threads: Threads | None, one_thread: bool) -> None:
+        self.threads, self.one_thread = threads, one_thread
+
+    def __enter__(self) -> None:
+        self.token = _current.set(self.threads)
+        if self.one_thread:
+            _one_thread.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        _current.reset(self.token)
+        if self.one_thread:
+            _one_thread.__exit__()
+
+
+def within_threads(workers: int | None, executor: Executor | None = None) -> Within:
     """For what is done here there are so many threads.
 
     Parameters
@@ -130,15 +147,8 @@ def within_threads(workers: int | None, executor: Executor | None = None) -> Ite
         Of the data that this is about. If threads share them no bit depends on their default
         number either; other data, which are not cut, have the library's own default without one.
     """
-    token = _current.set(Threads(available() if workers is None else workers))
-    try:
-        if workers is None and not isinstance(executor, Threads):
-            yield
-        else:
-            with one_blas_thread():
-                yield
-    finally:
-        _current.reset(token)
+    one_thread = workers is not None or isinstance(executor, Threads)
+    return Within(None if workers is None else Threads(workers), one_thread)
 
 
 def available() -> int:

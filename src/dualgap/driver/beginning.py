@@ -228,7 +228,7 @@ class Beginning:
             return
         z = problem.predict(x) if x.any() else problem.predict_zero()
         self.state = State(
-            algorithm=self.chosen.name, t=0, passes=0.0, x=x, y=problem.loss.grad(z, problem.b),
+            algorithm=self.chosen.name, t=0, passes=0.0, x=x, y=problem.slopes(z),
             z=z, u=problem.zeros(), primal=problem.primal(x, z), dual=-np.inf, begun=False,
         )  # fmt: skip
 

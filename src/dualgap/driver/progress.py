@@ -194,6 +194,39 @@ class ReadingLine(Line):
         super().close()
 
 
+class RoundLine(ReadingLine):
+    """The line of a run on a cluster: rounds, gap, seconds a round, time left."""
+
+    def __init__(self, name: str, data: Design) -> None:
+        self._rounds_before = data.ledger.rounds
+        super().__init__(name, data)
+
+    def _said(self) -> str:
+        rounds = self._ledger.rounds - self._rounds_before
+        seconds = max(time.perf_counter() - self._began, 1e-9)
+        each = seconds / rounds if rounds else seconds
+        return (
+            f"{self.name} {rounds} rounds  gap {self._gap:.1e}  {each:.2g} s a round  "
+            f"{lasting(seconds)}  {self._left_of(self._readings, seconds)}"
+        )
+
+
+def line_of(name: str, data: Design, held: bool) -> Line:
+    """The line of a run.
+
+    Parameters
+    ----------
+    name : str
+        The algorithm.
+    data : Design
+    held : bool
+        Whether their rows are held.
+    """
+    if held:
+        return Line(name)
+    return RoundLine(name, data) if data.ledger.rounds else ReadingLine(name, data)
+
+
 def lasting(seconds: float) -> str:
     """A time as people read it."""
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):

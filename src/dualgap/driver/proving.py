@@ -85,7 +85,7 @@ class Prover:
             return best
         x, z = best[0], problem.predict(best[0])
         step = newton_dual(problem, x, z) if newton else None
-        for guess in (problem.loss.grad(z, problem.b), step):
+        for guess in (problem.slopes(z), step):
             if guess is not None:
                 trial = proved_pair(problem, x, guess)[0]
                 best = (x, guess, trial) if trial.is_better_than(best[2]) else best

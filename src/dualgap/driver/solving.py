@@ -19,7 +19,7 @@ from dualgap.driver import arguments as given
 from dualgap.driver.beginning import Beginning
 from dualgap.driver.keeping import EVERY, Keeper, Spent, check_keeping
 from dualgap.driver.loop import Run, status_of
-from dualgap.driver.progress import Line, ReadingLine
+from dualgap.driver.progress import line_of
 from dualgap.driver.settling import settled
 from dualgap.driver.streamed import StreamedRun
 from dualgap.limits import Limits, OutOfTime, within
@@ -124,8 +124,7 @@ def _carried_out(
             run = made(callback=None)
         if verbose:
             name = beginning.chosen.name
-            held = problem.streamed is None
-            run.line = Line(name) if held else ReadingLine(name, problem.base)
+            run.line = line_of(name, problem.base, held=problem.streamed is None)
         ready = time.perf_counter()
         setup = Setup(beginning.passes, ready - called)
         try:

@@ -271,29 +271,30 @@ def powers_of(prox: Prox, j: int, lag: int) -> tuple[float, float]:
 @reach.of(ClassLines)
 def _(point: Any, z: Any, j: int, a: float, now: int, theta: float) -> Any:
     state, prox, K = point.values, point.prox, classes(point)
-    lag = now - int(state[j, 3 * K])
+    lag, l1, shrink, c, h = now - int(state[j, 3 * K]), 0.0, 0.0, 0.0, 0.0
+    simple = prox.common > 0.0 and not prox.has_l1  # the common case: 1.3 times as fast alone
     if lag > 0:
-        if prox.common > 0.0 and not prox.has_l1:  # the common case: 1.3 times as fast alone
+        state[j, 3 * K] = now
+        if simple:
             c, h = prox.C[lag - 1], prox.H[lag - 1]
-            for i in range(K):
-                x, u = state[j, i], state[j, 2 * K + i]
-                old = c * x - h * u
-                state[j, i], state[j, K + i] = prox.common * (old - prox.tau * u), old
         else:
             l1, shrink = strengths(prox, j)
             c, h = powers_of(prox, j, lag)
-            for i in range(K):
-                x, u = state[j, i], state[j, 2 * K + i]
+    for i in range(K):
+        x, old = state[j, i], state[j, K + i]
+        if lag > 0:
+            u = state[j, 2 * K + i]
+            if simple:
+                old = c * x - h * u
+                x = prox.common * (old - prox.tau * u)
+            else:
                 side, v = one_side(x, u, l1)
                 old = c * x - h * v
                 if c < 0.0 or not (side * v <= 0.0 or side * old > 0.0):
                     old = skip(x, u, prox.tau, l1, prox.l2[j], lag - 1)
-                state[j, i] = prox_step(old, u, prox.tau, l1, shrink)
-                state[j, K + i] = old
-        state[j, 3 * K] = now
-    for i in range(K):
-        x = state[j, i]
-        z = added(point, z, i, a * (x + theta * (x - state[j, K + i])))
+                x = prox_step(old, u, prox.tau, l1, shrink)
+            state[j, i], state[j, K + i] = x, old
+        z = added(point, z, i, a * (x + theta * (x - old)))
     return z
 
 

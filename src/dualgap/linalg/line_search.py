@@ -58,6 +58,7 @@ def first_that_falls(
         trial = look(t)
         if falls(trial, before, decrease, rounding):
             return t, trial
+        del trial  # two ends would be alive at once
     return None
 
 
@@ -78,6 +79,7 @@ def near_lowest(
     t = 2.0 if enough else 0.5
     for _ in range(MOST_TRIALS):
         check_time()
+        del trial  # two ends would be alive at once
         trial = look(t)
         if falls(trial, before) and abs(trial.slope) <= FLAT * abs(slope):
             break

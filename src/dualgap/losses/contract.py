@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from dualgap import _validation as check
-from dualgap._arrays import pieces, total
+from dualgap._arrays import is_one_piece, pieces, total
 from dualgap._types import Array
 
 NEEDED_BY = {
@@ -410,8 +410,14 @@ class Loss:
 
     def total_grad(self, z: Array, b: Array) -> tuple[float, Array]:
         """sum_i phi(z_i), and phi'(z)."""
-        value, grad = self.value_grad(z, b)
-        return total(value), grad
+        if is_one_piece(len(z)):
+            value, grad = self.value_grad(z, b)
+            return total(value), grad
+        slopes, sums = np.empty(z.shape), []
+        for at in pieces(len(z)):
+            value, slopes[at] = self.value_grad(z[at], b[at])
+            sums.append(total(value))
+        return total(np.array(sums)), slopes
 
     def _lacks(self, method: str) -> NoReturn:
         raise TypeError(lacking(type(self), [method]))

@@ -274,7 +274,9 @@ class Logistic(MarginLoss):
     def hess_beside(self, z: Array, b: Array, grad: Array) -> Array:
         """p (1 - p), p = |phi'(z)|."""
         p = np.abs(grad)
-        return p * (1.0 - p)
+        rest = 1.0 - p
+        rest *= p
+        return rest
 
     def conj(self, y: Array, b: Array) -> Array:
         """p log p + (1-p) log(1-p), with 0 log 0 = 0."""

@@ -121,12 +121,8 @@ class Constants:
     @cached_property
     def R(self) -> Bound:
         """max |a_i| over the rows with weight."""
-        return Bound(math.sqrt(float(self.row_norms_sq[self.q > 0].max())), "exact", "row norms")
-
-    @cached_property
-    def row_norms_sq(self) -> Array:
-        """|a_i|^2."""
-        return self.design.row_norms_sq()
+        norms = self.design.row_norms_sq()
+        return Bound(math.sqrt(float(norms[self.q > 0].max())), "exact", "row norms")
 
     @cached_property
     def column_means(self) -> Array:
@@ -163,8 +159,8 @@ class Constants:
 
     @cached_property
     def trace(self) -> float:
-        """Trace of A'QA: sum_i q_i |a_i|^2, at least Lam."""
-        return float(self.q @ self.row_norms_sq)
+        """Trace of A'QA: the sum of the squares of `column_norms`, at least Lam."""
+        return float(np.square(self.column_norms).sum())
 
     @property
     def gram_side(self) -> int:

@@ -16,7 +16,8 @@ import math
 from dualgap.compiled.jit import inlined, scalar
 
 NO_SHRINKAGE = 1e-16
-"""Below this, (1 + tau l2)^-m is 1 to rounding, and dividing by l2 would lose everything."""
+"""A rate m log1p(tau l2) that is less than this leaves (1 + tau l2)^-m at 1, to rounding, and a
+division by l2 would lose all digits."""
 
 
 @inlined

@@ -168,9 +168,8 @@ class SDCA(Randomised):
     def _reach(self, problem: Problem) -> Array:
         """rho_k = q_k sum_j a_kj^2/l2_j."""
         g = problem.elastic_net
-        if g.common_l2 is not None:
-            return np.asarray(problem.q * problem.constants.row_norms_sq / g.common_l2)
-        kept, key = problem.constants.samplers, ("reach", g.l2.tobytes())
+        common, kept = g.common_l2, problem.constants.samplers
+        key = ("row norms", b"" if common is not None else g.l2.tobytes())
         if key not in kept:
-            kept[key] = problem.q * problem.design.row_norms_sq(1.0 / g.l2)
-        return np.asarray(kept[key])
+            kept[key] = problem.design.row_norms_sq(None if common is not None else 1.0 / g.l2)
+        return np.asarray(problem.q * kept[key] / (common or 1.0))

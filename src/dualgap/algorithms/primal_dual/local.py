@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 
-from dualgap._arrays import dot
+from dualgap._arrays import dot, row_sums
+from dualgap._types import Array
 from dualgap.algorithms.primal_dual.family import PrimalDual, retuned
 from dualgap.algorithms.primal_dual.state import PrimalDualState, update
 from dualgap.algorithms.second_order.curvature import is_smooth
@@ -65,13 +66,17 @@ def watch_local(algorithm: PrimalDual, problem: Problem, old: State, s: State) -
     if before.looked is not None and before.looked[0] is old.z:
         slope = before.looked[1]
     else:
-        slope = problem.loss.grad(old.z, problem.b)
-    here = problem.loss.grad(s.z, problem.b)
+        slope = problem.slopes(old.z)
+    here = problem.slopes(s.z)
     s = update(s, looked=(s.z, here))
-    dx, dz = s.x - old.x, s.z - old.z
+    dx = s.x - old.x
     moved = dot(dx, dx)
     if moved <= 1e-16 * dot(s.x, s.x):  # rounding, not curvature
         return s
-    seen = problem.loss.known_gamma * problem.inner(here - slope, dz) / moved
+
+    def change(new: Array, slope: Array, z: Array, before: Array) -> Array:
+        return row_sums((new - slope) * (z - before))
+
+    seen = problem.loss.known_gamma * problem.mean_of(change, here, slope, s.z, old.z) / moved
     too_small = s.own.Lam < seen < math.inf
     return retuned(algorithm, problem, s, Lam=1.02 * seen) if too_small else s

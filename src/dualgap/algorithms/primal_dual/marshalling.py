@@ -78,7 +78,7 @@ def targets_of(problem: Problem, sampler: Sampler) -> values.Targets:
         offset = np.zeros(few)
     else:
         few = problem.n
-    return Targets(problem.b, offset, problem.q[:few], sampler.ratio[:few])
+    return Targets(problem.b, offset, _entries(problem.q, few), _entries(sampler.ratio, few))
 
 
 def every_target(problem: Problem, ratio: Array) -> values.Targets:
@@ -86,7 +86,12 @@ def every_target(problem: Problem, ratio: Array) -> values.Targets:
     from dualgap.kernels.values import Targets
 
     offset = np.zeros(problem.n) if problem.offset is None else problem.offset
-    return Targets(problem.b, offset, problem.q, ratio)
+    return Targets(problem.b, offset, _entries(problem.q, problem.n), _entries(ratio, problem.n))
+
+
+def _entries(values: Array, count: int) -> Array:
+    """The first ones, in memory of their own where one number stands for all."""
+    return values[:count] if values.flags.writeable else np.array(values[:count])
 
 
 def exact_point_of(g: ElasticNet, w: Array) -> sdca.Exact:

@@ -65,8 +65,13 @@ class Randomised(PrimalDual):
     def stream(self, problem: Problem, s: State) -> Stream:
         """The rows that the next step visits."""
         sampler, first = self.sampler(problem, s.own.advice), int(s.passes)
-        passes = [sampler.rows(first + e) for e in range(self.check_every)]
-        return passes[0] if len(passes) == 1 else np.concatenate(passes)
+        rows = sampler.rows(first)
+        if self.check_every == 1:
+            return rows
+        stream = np.empty(rows.size * self.check_every, dtype=rows.dtype)
+        for e in range(self.check_every):  # every pass has as many
+            stream[e * rows.size : (e + 1) * rows.size] = sampler.rows(first + e) if e else rows
+        return stream
 
     @abstractmethod
     def visit(self, problem: Problem, s: State, stream: Stream) -> State:

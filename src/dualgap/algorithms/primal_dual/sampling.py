@@ -65,10 +65,13 @@ class Sampler:
         rng = np.random.default_rng([self.seed, epoch])
         n = self.p.size
         if self.permuted:
-            rows = np.flatnonzero(self.p > 0)
-            starts = rng.permutation(np.arange(0, rows.size, self.run))
-            order = (starts[:, None] + np.arange(self.run)).ravel()
-            return np.asarray(rows[order[order < rows.size]], dtype=np.int64)
+            count = n if self.even else np.count_nonzero(self.p)
+            order = rng.permutation(np.arange(0, count, self.run))
+            if self.run > 1:
+                order = (order[:, None] + np.arange(self.run)).ravel()
+                order = order[order < count]
+            order = order if self.even else np.flatnonzero(self.p > 0)[order]
+            return np.asarray(order, dtype=np.int64)
         if self.even:
             return rng.integers(0, n, n, dtype=np.int64)
         edges = np.cumsum(self.p)
@@ -80,6 +83,12 @@ class Sampler:
         return np.asarray(np.minimum(drawn, np.flatnonzero(self.p > 0)[-1]), dtype=np.int64)
 
 
+def _short(values: Array) -> Array:
+    """One number that stands for all, where they are the same."""
+    same = bool((values == values[0]).all())
+    return np.broadcast_to(values[0].copy(), values.shape) if same else values
+
+
 def make_sampler(problem: Problem, sampling: Any, seed: int, advice: Advice = NO_ADVICE) -> Sampler:
     """Turn a name or an array of probabilities into a sampler.
 
@@ -89,7 +98,7 @@ def make_sampler(problem: Problem, sampling: Any, seed: int, advice: Advice = NO
         If probabilities do not sum to one, or are zero on a row with weight.
     """
     q = problem.q
-    norms = problem.constants.row_norms_sq
+    norms = problem.design.row_norms_sq()
     if advice.row_curvature is not None:
         norms = norms * advice.row_curvature
     if sampling is None:
@@ -118,11 +127,11 @@ def make_sampler(problem: Problem, sampling: Any, seed: int, advice: Advice = NO
             raise ValueError(
                 f"sampling[{at}] = 0, but row {at} has weight; give it a positive probability."
             )
-    ratio = np.divide(q, p, out=np.zeros_like(q), where=p > 0)
+    ratio = np.divide(q, p, out=np.zeros(q.shape), where=p > 0)
     R = math.sqrt(float((norms * ratio).max()))
     return Sampler(
-        p=np.array(p),
-        ratio=ratio,
+        p=_short(np.array(p)),
+        ratio=_short(ratio),
         R=R if R > 0 else 1.0,
         permuted=permuted,
         seed=seed,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dualgap._arrays import per_row
+from dualgap._arrays import by_pieces, per_row
 from dualgap._types import Array
 from dualgap.algorithms.second_order import tuning
 from dualgap.algorithms.second_order.base import LocalModel
@@ -22,15 +22,20 @@ def curvature(problem: Problem, z: Array, slope: Array) -> Array:
     if problem.loss.is_quadratic:
         return np.broadcast_to(1.0, z.shape)
     if not problem.loss.is_vector:
-        return problem.loss.hess_beside(z, problem.b, slope)
+        hess = problem.loss.hess_beside
+        return by_pieces(lambda z, b, y: hess(z, b, y), z, problem.b, slope)
     p = slope.copy()  # the gradient of the multinomial loss is softmax(z) less e_b
     p[np.arange(problem.n), problem.b.astype(np.intp)] += 1.0
     return p
 
 
-def mean_curvature(problem: Problem, hess: Array) -> float:
+def mean_curvature(problem: Problem, z: Array, slope: Array) -> float:
     """The mean of phi''(z), of its diagonal if it is a matrix."""
-    return problem.mean(hess if hess.ndim == 1 else (hess * (1.0 - hess)).mean(axis=1))
+    if problem.loss.is_vector:
+        p = curvature(problem, z, slope)
+        return problem.mean((p * (1.0 - p)).mean(axis=1))
+    hess = problem.loss.hess_beside
+    return problem.mean_of(lambda z, b, y: hess(z, b, y), z, problem.b, slope)
 
 
 def least_curvature(problem: Problem, damping: float, z: Array, slope: Array) -> float | Array:
@@ -75,7 +80,8 @@ def next_damping(
 class DataModel(LocalModel):
     """H = A' diag(q (phi'' + least)) A at the point of a state, of which nothing is formed.
 
-    There y = phi'(z), and the state's own part has ``hess``, ``mean_hess`` and ``damping``.
+    There y = phi'(z), and the state's own part has ``mean_hess`` and ``damping``. What is as long
+    as the data is made of z and y when it is asked for.
     """
 
     sweep = 1.0
@@ -91,19 +97,31 @@ class DataModel(LocalModel):
         return least_curvature(self.problem, self.own.damping, self.s.z, self.s.y)
 
     @cached_property
+    def classes(self) -> Array:
+        """What phi'' is made of, where there are several predictions a row."""
+        return curvature(self.problem, self.s.z, self.s.y)
+
+    @cached_property
     def weights(self) -> Array:
         """The diagonal of W, where there is one prediction a row."""
-        return np.asarray(self.problem.q * (self.own.hess + self.least))
+        problem, least = self.problem, self.least
+        if problem.loss.is_quadratic:
+            return np.asarray(problem.q * (1.0 + least))
+        hess, rows = problem.loss.hess_beside, (self.s.z, problem.b, self.s.y, problem.q)
+        if isinstance(least, float):
+            return by_pieces(lambda z, b, y, q: q * (hess(z, b, y) + least), *rows)
+        return by_pieces(lambda z, b, y, q, more: q * (hess(z, b, y) + more), *rows, least)
 
-    def forget_weights(self) -> None:
-        """As long as the data have rows, and found again if they are asked for."""
-        self.__dict__.pop("weights", None)
+    def forget_rows(self) -> None:
+        """What is as long as the data, and found again if it is asked for."""
+        for name in ("weights", "classes"):
+            self.__dict__.pop(name, None)
 
     def image_and_product(self, p: Array) -> tuple[Array, Array]:
         """A p and H p, for one reading of the data."""
         problem = self.problem
         if problem.loss.is_vector:
-            return product_pair(problem.design, (self.own.hess, problem.q), p, curved, self.least)
+            return product_pair(problem.design, (self.classes, problem.q), p, curved, self.least)
         return product_pair(problem.design, (self.weights,), p, weigh)
 
     def product(self, p: Array) -> Array:

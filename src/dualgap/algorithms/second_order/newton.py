@@ -57,11 +57,6 @@ class NewtonState:
 
     gradient: Array
     """The gradient g of P at the point where the system was set up."""
-    hess: Array
-    """The second derivative phi''(z_i) of the loss of each row at that point.
-
-    With several predictions a row it holds softmax(z_i), of which phi'' is made.
-    """
     mean_hess: float
     """The mean of phi'' over the rows; before the first step it is the bound 1/gamma on phi''."""
     damping: float
@@ -120,11 +115,10 @@ class Newton(SecondOrder):
     ) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
         s = first_state(self.name, problem, x0)
-        hess, gamma = curvature(problem, s.z, s.y), problem.loss.gamma
+        gamma = problem.loss.gamma
         own = NewtonState(
             gradient=_gradient(problem, s.x, s.u),
-            hess=hess,
-            mean_hess=problem.mean(hess) if gamma is None else 1.0 / gamma,
+            mean_hess=mean_curvature(problem, s.z, s.y) if gamma is None else 1.0 / gamma,
             damping=first_share(problem, tuning.DAMPING.first, x0),
         )
         return Start(replace(s, own=own))
@@ -152,7 +146,7 @@ class Newton(SecondOrder):
             system=system.unfinished(),
         )  # fmt: skip
         s = replace(s, passes=s.passes + system.passes, own=own)
-        system.forget_weights()
+        system.forget_rows()
         if problem.loss.is_quadratic:
             return _move_exactly(problem, s, system)
         return _move(problem, s, system) if system.solved else replace(s, t=s.t + 1)  # line 3
@@ -166,17 +160,16 @@ def _move(problem: Problem, s: State, system: System) -> State:
     x, z = s.x, s.z
     if t > 0.0:
         x, z = (s.x + d, s.z + Ad) if t == 1.0 else (s.x + t * d, s.z + t * Ad)
-    hess = curvature(problem, z, slope)
-    level = mean_curvature(problem, hess)
+    level = mean_curvature(problem, z, slope)
     damping = next_damping(problem, own.damping, system.run.gain, t, s.primal - primal, level)
     if problem.design.streams and system.is_followed_by_factor(primal):
-        least = least_curvature(problem, damping, z, slope)
-        problem.design.gram_comes(problem.q * (hess + least))
+        raised = curvature(problem, z, slope) + least_curvature(problem, damping, z, slope)
+        problem.design.gram_comes(problem.q * raised)
     u = system.adjoint(slope)
     new = replace(
         s, t=s.t + 1, passes=s.passes + 0.5, x=x, z=z, y=slope, u=u, primal=primal,
         own=replace(
-            own, gradient=_gradient(problem, x, u), hess=hess, mean_hess=level,
+            own, gradient=_gradient(problem, x, u), mean_hess=level,
             damping=damping, last_gain=system.run.gain,
         ),
     )  # fmt: skip

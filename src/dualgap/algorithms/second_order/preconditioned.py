@@ -23,7 +23,7 @@ import numpy as np
 from dualgap._arrays import dot
 from dualgap._types import Array
 from dualgap.algorithms.second_order import tuning
-from dualgap.algorithms.second_order.curvature import DataModel
+from dualgap.algorithms.second_order.curvature import DataModel, curvature
 from dualgap.algorithms.tasks import bend
 from dualgap.designs.intercept import InterceptDesign
 from dualgap.designs.narrow import Narrow
@@ -140,7 +140,8 @@ class Preconditioned(DataModel):
         Ap = self.problem.design.matvec(p)
         self.charge(0.5)
         rho = dot(r, p)
-        curved = self.problem.inner(bend(self.own.hess, self.least, Ap), Ap) + dot(self.l2 * p, p)
+        hess = curvature(self.problem, self.s.z, self.s.y)
+        curved = self.problem.inner(bend(hess, self.least, Ap), Ap) + dot(self.l2 * p, p)
         # rho^2/(2 curved) is the gain of the best step along p.
         worth = rules.diagonal_gains * self.now.first_gain
         serves = rho * rho > 2.0 * curved * worth

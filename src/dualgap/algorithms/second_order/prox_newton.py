@@ -62,11 +62,6 @@ from dualgap.state import State, replace
 class ProxNewtonState:
     """What a run knows besides its point. "Lines" are those at the head of this file."""
 
-    hess: Array
-    """The second derivative phi''(z_i) of the loss of each row at x.
-
-    With several predictions a row it holds softmax(z_i), of which phi'' is made.
-    """
     mean_hess: float
     """The mean of phi'' over the rows, of its diagonal where it is a matrix."""
     damping: float = 0.0
@@ -101,9 +96,8 @@ class ProxNewton(SecondOrder):
     ) -> Start:
         """x0 or 0, and y = phi'(z) there (y0 plays no part)."""
         s = first_state(self.name, problem, x0)
-        hess = curvature(problem, s.z, s.y)
-        mean, damping = mean_curvature(problem, hess), first_share(problem, 0.0, x0)
-        return Start(replace(s, own=ProxNewtonState(hess, mean, damping)))
+        mean, damping = mean_curvature(problem, s.z, s.y), first_share(problem, 0.0, x0)
+        return Start(replace(s, own=ProxNewtonState(mean, damping)))
 
     def step(self, problem: Problem, s: State) -> State:
         """Lines 1 to 5, or 6."""
@@ -135,7 +129,7 @@ def _with_blocks(problem: Problem, s: State) -> State:
     if own.products < price and (own.blocks is not None or price > tuning.SYSTEMS.at_once):
         return s
     least = least_curvature(problem, own.damping, s.z, s.y)
-    G = blocks.class_blocks(problem, own.hess, least)
+    G = blocks.class_blocks(problem, curvature(problem, s.z, s.y), least)
     return replace(s, own=replace(own, blocks=G, products=0.0))
 
 
@@ -143,7 +137,7 @@ def _whole_step(problem: Problem, s: State) -> State:
     """Line 6; back to the others where no t will do."""
     g, own = problem.elastic_net, s.own
     least = least_curvature(problem, own.damping, s.z, s.y)
-    H = blocks.whole_hessian(problem, own.hess, least)
+    H = blocks.whole_hessian(problem, curvature(problem, s.z, s.y), least)
     parts = (s.u, s.x, np.broadcast_to(g.l1, s.x.shape), np.broadcast_to(g.l2, s.x.shape))
     u, start, l1, l2 = (np.ascontiguousarray(part.T).reshape(-1) for part in parts)
     model = GramModel(H, u, start, Penalty(l1, l2))
@@ -177,11 +171,10 @@ def _state_at(problem: Problem, s: State, end: End, gain: float, t: float) -> St
 
 
 def _evaluated(problem: Problem, s: State, end: End) -> State:
-    """phi' and phi'' at the new x, and u."""
+    """phi' and the mean of phi'' at the new x, and u."""
     x, z, primal = end
-    y = problem.loss.grad(z, problem.b)
-    hess = curvature(problem, z, y)
-    own = replace(s.own, hess=hess, mean_hess=mean_curvature(problem, hess))
+    y = problem.slopes(z)
+    own = replace(s.own, mean_hess=mean_curvature(problem, z, y))
     return replace(s, x=x, z=z, y=y, u=problem.adjoint(y), primal=primal, own=own)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dualgap._types import Array, Places
 from dualgap.algorithms.second_order import set_models, tuning
-from dualgap.algorithms.second_order.curvature import least_curvature
+from dualgap.algorithms.second_order.curvature import curvature, least_curvature
 from dualgap.algorithms.second_order.set_models import ColumnModel, GramOfSet, penalty_of
 from dualgap.designs import Columns
 from dualgap.limits import current
@@ -144,9 +144,13 @@ class Restricted:
         problem, loss = self.problem, self.problem.loss
         if loss.is_quadratic:
             return problem.q
-        hess = loss.hess_beside(self.z, problem.b, self.y)
+        weights = curvature(problem, self.z, self.y)
         least = least_curvature(problem, self.own.floor, self.z, self.y)
-        return np.asarray(problem.q * np.maximum(hess, least))
+        if not weights.flags.owndata:
+            weights = weights.copy()
+        np.maximum(weights, least, out=weights)
+        weights *= problem.q
+        return weights
 
     def _by_gram(self) -> tuple[Array, bool] | None:
         """The minimiser by H as a matrix, and whether H is that of here; None if it is too dear."""

@@ -141,6 +141,7 @@ class WorkingSet(SecondOrder):
         x[inside.at] = inside.x
         z = inside.predictions()
         after = replace(s, t=s.t + 1, passes=s.passes + 0.5 + inside.passes, own=inside.own)
+        del inside  # and its z and y
         return _if_lower(problem, after, x, z)  # line 3
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dualgap._arrays import dot
+from dualgap._arrays import dot, row_sums
 from dualgap._types import Array
 from dualgap.algorithms.primal_dual.adaptation.rule import Rule
 from dualgap.algorithms.primal_dual.state import Remembered
@@ -34,13 +34,11 @@ class Place(Remembered):
     """The point."""
     z: Array
     """A x + offset."""
-    slope: Array
-    """phi'(A x + offset)."""
 
 
 def place(problem: Problem, s: State) -> Place:
     """The place of a state."""
-    return Place(x=s.x, z=s.z, slope=problem.loss.grad(s.z, problem.b))
+    return Place(x=s.x, z=s.z)
 
 
 @dataclass(frozen=True)
@@ -73,16 +71,20 @@ class Curvature(Rule):
         """Move halfway, on a log scale, to the curvature seen since the last time."""
         then: Place = s.own.remembered
         here, Delta = place(problem, s), float(s.own.Delta)
-        dx, dz = s.x - then.x, s.z - then.z
+        dx = s.x - then.x
         moved = dot(dx, dx)
         smoothness = s.own.Lam / problem.loss.known_gamma
         if moved == 0.0:  # x stays where it is (at 0, held by l1): longer dual steps end it sooner
             return min(2.0 * Delta, max(smoothness, Delta)), here
         if moved <= 1e-24 * dot(s.x, s.x):  # rounding, not curvature
             return Delta, here
-        ds = here.slope - then.slope
         l2 = np.broadcast_to(problem.regularizer.smooth_part(), dx.shape)
-        c = (problem.inner(ds, dz) + dot(l2, dx * dx)) / moved
+        slope = problem.loss.grad
+
+        def change(z: Array, before: Array, b: Array) -> Array:
+            return row_sums((slope(z, b) - slope(before, b)) * (z - before))
+
+        c = (problem.mean_of(change, s.z, then.z, problem.b) + dot(l2, dx * dx)) / moved
         c -= problem.regularizer.strong_convexity
         c = min(max(c, 1e-10 * smoothness), smoothness)
         return math.sqrt(Delta) * math.sqrt(c), here
