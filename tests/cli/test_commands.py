@@ -420,7 +420,7 @@ def test_an_interrupted_load(data, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dualgap.cli.app.load", interrupted)
+    monkeypatch.setattr("dualgap.cli.clusters.load", interrupted)
     done = run("fit", data / "numbers.svm")
     assert done.exit_code == 130
     assert done.stderr == "dualgap: interrupted\n"

@@ -198,7 +198,7 @@ def test_the_tasks_of_the_package(make, cuts):
     near(z, M @ x)
     near(found, G)
     near(means, W @ M)
-    assert design.reduce(tasks.count_not_finite) == (0,)
+    assert design.reduce(tasks.count_not_finite) == (0, ())
     for offset in ((), (0.1 * B,)):
         loss = as_loss("logistic")
         z = M @ x + (offset[0] if offset else 0.0)

@@ -66,9 +66,10 @@ def test_solve_hands_every_argument_on(monkeypatch):
     @dataclass(frozen=True)
     class Outcome:
         readings: float = 0.0
+        rounds: int = 0
 
     class Recorder:
-        base = SimpleNamespace(ledger=SimpleNamespace(readings=3.0))
+        base = SimpleNamespace(ledger=SimpleNamespace(readings=3.0, rounds=2))
 
         def __init__(self, A, b, **arguments):
             seen.update(A=A, b=b, **arguments)
@@ -81,7 +82,8 @@ def test_solve_hands_every_argument_on(monkeypatch):
     given = {name: object() for name in parameters(dualgap.solve)}
     given["memory_limit"] = "1 GB"  # which is looked at, because a problem is made within it
     given["n_threads"] = 2  # threads look at the data before there is a problem
-    assert dualgap.solve(**given).readings == 3.0
+    result = dualgap.solve(**given)
+    assert (result.readings, result.rounds) == (3.0, 2)
     assert seen == given
 
 

@@ -52,11 +52,11 @@ def open(
         they find at the same path.
     gather : bool or "auto", optional
         Whether data of dask are brought into the memory of this process. ``"auto"``, the default,
-        does so below 0.5 GB, where that is faster, and ``result.notes`` say it. ``dask.config`` may
-        have another default, ``dualgap.gather``.
+        does so below 0.5 GB, where that is faster, and ``result.notes`` say it. Under ``dualgap``
+        in ``dask.config`` there may be another default, called ``gather``.
     round_timeout : float, optional
         Seconds after which a round on a cluster is tried once more, and then given up; 600, or
-        ``dualgap.round-timeout`` of ``dask.config``.
+        what ``round-timeout`` is there.
 
     Returns
     -------

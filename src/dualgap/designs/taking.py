@@ -34,9 +34,10 @@ def taken_apart(A: Any, b: Any, sample_weight: Any, offset: Any) -> tuple[Any, A
 def spent_on(A: Any) -> tuple[float, int]:
     """Readings and rounds of data so far; none of data that are no design yet."""
     design = A.design if isinstance(A, Observations) else A
-    return (
-        (design.ledger.readings, design.ledger.rounds) if isinstance(design, Design) else (0.0, 0)
-    )
+    if not isinstance(design, Design):
+        return 0.0, 0
+    ledger = as_design(design).ledger  # once it was looked at whether it is one
+    return ledger.readings, ledger.rounds
 
 
 def in_use(A: Any) -> AbstractContextManager[None]:
