@@ -1,4 +1,4 @@
-"""A cluster of two processes for all tests of a module, which leave nothing on it."""
+"""A cluster of two processes for all tests of this folder, which leave nothing on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def tasks(cluster):
     return sorted(map(str, cluster.scheduler.tasks))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its threads would allocate memory beside other tests
 def processes():
     """Two workers, each a process with one thread."""
     import distributed
