@@ -232,11 +232,11 @@ def as_source(block: Any, part: int) -> Any:
 
 
 class FilePart:
-    """Some entries of an array in a file, which the worker maps itself.
+    """Some entries of an array in a file, which the worker reads itself.
 
     Parameters
     ----------
-    values : Mapped
+    values : FileArray
         Which is pickled as a path.
     start, stop : int
         Entries of its first axis.
