@@ -40,8 +40,8 @@ SHARE = 4
 once."""
 VECTORS = 32
 """So many vectors with an entry for each row are alive at once in a fit that holds rows, with its
-certificate: 7 to 21 were counted on dense data, up to 17 on sparse data but for adf-bpd, which takes
-34, and the rest is room for small copies."""
+certificate: 7 to 21 were counted on dense data, and 7 to 17 on sparse data but for adf-bpd, which
+took 34 there; the rest is room for small copies."""
 VECTORS_SHARE = 2
 """They may take one part of so many of the memory where they could be done without."""
 LEAST_VECTORS = 7
